@@ -353,6 +353,30 @@ export const attacks = {
         await call(target, 'GET', projectPath(target, `/prompts?q=${turn}`), { signal });
       }),
   },
+  'prompts that it creates with an Idempotency-Key each': {
+    run: (target, signal) =>
+      inParallel(24, signal, (turn) => {
+        const name = `kept ${turn} ${randomBytes(4).toString('hex')}`;
+        const body = JSON.stringify({ name, type: 'text', template: 'Hello {{name}}' });
+        const headers = { 'Idempotency-Key': name };
+        return call(target, 'POST', projectPath(target, '/prompts'), { body, headers, signal });
+      }),
+  },
+  'lists by whether executions have feedback, while more comes': {
+    async prepare(target) {
+      await sendTraces(
+        target,
+        ratedTraceIds.map((traceId) => ({ traceId })),
+      );
+      for (let start = 0; start < ratedTraceIds.length; start += 20) {
+        await Promise.all(ratedTraceIds.slice(start, start + 20).map((traceId) => created(rate(target, traceId))));
+      }
+    },
+    run: (target, signal) =>
+      inParallel(12, signal, (turn) =>
+        turn % 4 === 0 ? rate(target, newTraceId()) : list(target, `has_feedback=${turn % 4 === 1}&limit=100`),
+      ),
+  },
   'stats, analytics and budgets of twenty thousand traces': {
     async prepare(target) {
       await created(post(target, '/prompts', { name: 'measured', type: 'text', template: 'Hello' }));
@@ -419,6 +443,7 @@ export const attacks = {
 export type AttackName = keyof typeof attacks;
 
 const largeTraceId = newTraceId();
+const ratedTraceIds = Array.from({ length: 4_000 }, newTraceId);
 const metricPrompts = 12;
 const scoredRows = {
   source: 'inline',
@@ -485,6 +510,11 @@ function post(target: Target, path: string, body: unknown, signal?: AbortSignal)
 async function created(answer: Promise<number>): Promise<void> {
   const status = await answer;
   if (status !== 201) throw new Error(`A preparation of an attack was answered with ${status}`);
+}
+
+function rate(target: Target, traceId: string): Promise<number> {
+  const body = JSON.stringify({ target_type: 'execution', trace_id: traceId, rating: 'up' });
+  return call(target, 'POST', '/api/feedback', { body });
 }
 
 function list(target: Target, query: string): Promise<number> {

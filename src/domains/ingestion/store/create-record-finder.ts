@@ -29,8 +29,9 @@ export function createRecordFinder(deps: {
 const spansMax = 1_000;
 /**
  * Between the beginnings of two look-ups for a project. Its bodies that arrive meanwhile are asked about together.
- * After a look-up that took long, the next one begins only after twice that time: each statement takes ten
- * milliseconds of a processor, also if it finds nothing, and others want ClickHouse then.
+ * After a look-up that took long, the next one begins only after twice that time: each statement takes some
+ * milliseconds of a processor (10, as estimated from 45 a second), also if it finds nothing, and others want
+ * ClickHouse then.
  */
 const lookUpPauseMs = 150;
 const restsPerLookUp = 2;
