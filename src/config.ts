@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { clusterUrl } from './lib/cluster-settings.ts';
 import { standardWebhookKey, webhookKeyBytesMin } from './lib/webhook-secret.ts';
 
 const secret = z.string().min(24, 'must be at least 24 characters');
@@ -173,30 +174,6 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     otlpLogsOther: values.OTLP_LOGS_OTHER,
     ingestQueueBytesMax: values.INGEST_QUEUE_BYTES_MAX,
   };
-}
-
-/**
- * Settings of every statement about `Distributed` tables
- * (https://clickhouse.com/docs/operations/settings/settings).
- */
-const clusterSettings = {
-  // A trace is on one shard, so a subquery needs nothing of other shards.
-  distributed_product_mode: 'local',
-  // An insert is confirmed when the shards have stored the rows, not when another server has noted them.
-  distributed_foreground_insert: 1,
-  // A statement about traces asks only their shards.
-  optimize_skip_unused_shards: 1,
-  // A list without the executions of a shard must not look complete.
-  skip_unavailable_shards: 0,
-} as const;
-
-/** Returns the URL of `Distributed` tables with the settings that they require. */
-export function clusterUrl(url: string): string {
-  const withSettings = new URL(url);
-  for (const [name, value] of Object.entries(clusterSettings)) {
-    withSettings.searchParams.set(`clickhouse_setting_${name}`, String(value));
-  }
-  return withSettings.href;
 }
 
 /** Returns the URL that statements go to. */

@@ -37,6 +37,7 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi/document.ts';
 import { setHeaders } from '../http/request-context.ts';
 import { queueConcern } from '../queue/queue-health.ts';
+import { endOnWrongTopology } from '../stores/clickhouse/require-topology.ts';
 import { createInvalidations } from '../stores/postgres/invalidations.ts';
 import { hintIfOwner, hintIfUnlimited } from '../stores/postgres/service-role.ts';
 import { firstConnection } from '../stores/redis/client.ts';
@@ -179,7 +180,11 @@ export function createApiProcess(config: Config): ApiProcess {
     async start() {
       invalidations.start();
       await firstConnection(redis);
-      await Promise.all([hintIfOwner(postgres, logger), hintIfUnlimited(postgres, logger)]);
+      await Promise.all([
+        hintIfOwner(postgres, logger),
+        hintIfUnlimited(postgres, logger),
+        endOnWrongTopology(clickhouse, config.clickhouseUrl),
+      ]);
       const { queue, ...engines } = probes;
       for (const probe of Object.values(engines)) probe.start(probeEveryMs);
       await receiving.start();

@@ -9,7 +9,7 @@ import { lastLines } from '../../dev/process/log-file.ts';
 import { startReaper } from '../../dev/process/reaper.ts';
 import { serviceUrlOf } from '../../dev/service-url.ts';
 import { migrate } from '../../src/cli/migrate.ts';
-import { clusterUrl } from '../../src/config.ts';
+import { clusterUrl } from '../../src/lib/cluster-settings.ts';
 import type { ClickHouseCluster } from './cluster/clickhouse-cluster.ts';
 import { describeBreaches, judge } from './statements/judge.ts';
 import { clickhouseStatements, hearStatements, postgresStatements } from './statements/log.ts';
