@@ -55,17 +55,21 @@ interface OnceDeps {
  * Runs the handler for the first request with a key, and returns its response again to later ones.
  * A temporary refusal (429, 402) is forgotten, so the key can be used again. An internal failure
  * (5xx) may have taken effect: the same request runs again with the same `effectId`. If the
- * connection to the database broke during a commit, or the process died, the request never runs
- * again, and until the key expires the response is 409.
+ * connection to the database broke during a commit, Postgres tells afterwards whether it was stored. If it was, or if the
+ * process died, the request never runs again, and until the key expires the response is 409.
  * @throws InvalidError `idempotency_key_reused`
  * @throws ConflictError `idempotency_in_flight` or `idempotency_answer_lost`
  */
 export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Promise<Result>): Promise<Result> {
   const { store, request, where } = deps;
-  const begun = await store.begin(request);
+  const begun = await store.begin(request).catch((error: unknown) => {
+    if (error instanceof OutcomeUnknownError) unbeginLater(store, request, error);
+    throw error;
+  });
   if (begun.outcome === 'answered') return replay(request.key, begun.answer, where.requestId);
   if (begun.outcome === 'reused') throw reused(request.key);
-  if (begun.outcome === 'unfinished' || begun.outcome === 'lost') throw unfinished(request.key, begun);
+  if (begun.outcome === 'lost') throw lost(request.key, begun.ageMs);
+  if (begun.outcome === 'unfinished') throw unfinished(request.key, begun.ageMs);
   const { lease } = begun;
   const storeOutcome = (storing: () => Promise<void>) =>
     storing().catch((error: unknown) => {
@@ -83,11 +87,21 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
   } catch (error) {
     const answer = storableError(error, where);
     if (answer) await storeOutcome(() => store.finish(request, lease, answer));
-    else if (error instanceof OutcomeUnknownError) await storeOutcome(() => store.lose(request, lease));
+    else if (error instanceof OutcomeUnknownError)
+      await storeOutcome(() => store.settle(request, lease, error.transactionId));
     else
       await storeOutcome(() => (hadNoEffect(error) ? store.abandon(request, lease) : store.postpone(request, lease)));
     throw error;
   }
+}
+
+/** Without an id, nothing was stored. */
+function unbeginLater(
+  store: IdempotencyStore,
+  request: IdempotentRequest,
+  { transactionId }: OutcomeUnknownError,
+): void {
+  if (transactionId !== undefined) void storeLater(request.tenant, () => store.unbegin(request, transactionId));
 }
 
 const storeAgainMs = 1_000;
@@ -181,18 +195,26 @@ function reused(key: string): InvalidError {
 /** Longer than any request runs: the time to arrive and to answer is limited to much less. */
 const runningMsMax = 120_000;
 
-function unfinished(key: string, { outcome, ageMs }: { outcome: string; ageMs: number }): ConflictError {
-  const began = `The first request with Idempotency-Key ${quoted(key)} started ${Math.round(ageMs / 1_000)} s ago`;
-  if (outcome === 'unfinished' && ageMs < runningMsMax) {
+function unfinished(key: string, ageMs: number): ConflictError {
+  if (ageMs < runningMsMax) {
     return new ConflictError(
       'idempotency_in_flight',
-      `${began} and has no response yet. Send the request again to get it`,
+      `${began(key, ageMs)} and has no response yet. Send the request again to get it`,
     );
   }
   return new ConflictError(
     'idempotency_answer_lost',
-    `${began} and has no stored response. It is not known whether it took effect. Check this before you try again with a new key`,
+    `${began(key, ageMs)} and has no stored response. It is not known whether it took effect. Check this before you try again with a new key`,
   );
 }
 
+function lost(key: string, ageMs: number): ConflictError {
+  return new ConflictError(
+    'idempotency_answer_lost',
+    `${began(key, ageMs)} and took effect, but its response was lost. Read what it made instead of sending it again`,
+  );
+}
+
+const began = (key: string, ageMs: number) =>
+  `The first request with Idempotency-Key ${quoted(key)} started ${Math.round(ageMs / 1_000)} s ago`;
 const quoted = (key: string) => JSON.stringify(key.slice(0, 80));

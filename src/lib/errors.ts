@@ -86,7 +86,19 @@ export class UnavailableError extends AppError<'unavailable'> {
  * The connection to a dependency broke while it stored the effect, so it is unknown whether the
  * effect was stored. Work that cannot be repeated safely must not run again.
  */
-export class OutcomeUnknownError extends UnavailableError {}
+export class OutcomeUnknownError extends UnavailableError {
+  /** The transaction of Postgres with the effect, whose outcome can be asked for later. Undefined if it changed nothing. */
+  readonly transactionId: string | undefined;
+
+  constructor(
+    code: UnavailableError['code'],
+    detail: string,
+    { transactionId, ...more }: { transactionId: string | undefined; cause?: unknown },
+  ) {
+    super(code, detail, more);
+    this.transactionId = transactionId;
+  }
+}
 /**
  * The database stopped a statement that took too long. The same statement may take as long again, so work that is
  * repeated without end after an UnavailableError must not be repeated without end after this one.

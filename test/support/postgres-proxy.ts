@@ -11,8 +11,11 @@ export interface PostgresProxy {
   asked(): number;
   /** Releases all responses. */
   release(): void;
-  /** Closes the connection of the client instead of sending the response to the `nth` next COMMIT. The server executes it. */
-  loseCommit(nth?: number): void;
+  /**
+   * Closes the connection of the client instead of sending the response to the `nth` next COMMIT. The server executes it,
+   * or with `arrives: false` never gets it.
+   */
+  loseCommit(nth?: number, options?: { arrives: boolean }): void;
   close(): Promise<void>;
 }
 
@@ -24,6 +27,7 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
   let wanted: string | undefined;
   let isHolding = false;
   let commitsUntilLoss = 0;
+  let arrives = true;
   let asked = 0;
 
   const server = createServer((socket) => {
@@ -31,6 +35,10 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
     let isLost = false;
     socket.on('data', (chunk) => {
       if (commitsUntilLoss > 0 && chunk.includes('COMMIT') && --commitsUntilLoss === 0) isLost = true;
+      if (isLost && !arrives) {
+        socket.destroy();
+        return;
+      }
       if (wanted !== undefined && chunk.includes(wanted)) {
         asked += 1;
         if (isHolding) {
@@ -75,8 +83,9 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
       for (const onward of held) onward.resume();
       held.clear();
     },
-    loseCommit(nth = 1) {
+    loseCommit(nth = 1, options = { arrives: true }) {
       commitsUntilLoss = nth;
+      arrives = options.arrives;
     },
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -1,6 +1,7 @@
 import type { Begun, IdempotencyStore, IdempotentRequest, StoredAnswer } from '../../http/idempotent-request.ts';
+import { UnavailableError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { inTransaction } from '../../stores/postgres/transaction.ts';
+import { inTransaction, outcomeOf } from '../../stores/postgres/transaction.ts';
 
 /**
  * Creates a store that keeps answers in Postgres for 24 h by the clock of Postgres. Its unique
@@ -11,7 +12,8 @@ export function createIdempotencyStore(postgres: Postgres): IdempotencyStore {
     begin: (request) => begin(postgres, request),
     finish: (request, lease, answer) => finish(postgres, request, lease, answer),
     postpone: (request, lease) => mark(postgres, request, { lease, status: postponed }),
-    lose: (request, lease) => mark(postgres, request, { lease, status: lost }),
+    settle: (request, lease, transactionId) => settle(postgres, request, { lease, transactionId }),
+    unbegin: (request, transactionId) => unbegin(postgres, request, transactionId),
     abandon: (request, lease) => abandon(postgres, request, lease),
   };
 }
@@ -27,7 +29,7 @@ interface Row {
 }
 
 /**
- * Status values for unknown outcomes: the request may run again (`postponed`) or must not (`lost`).
+ * Status values without an answer: the request may run again (`postponed`), or it took effect and must not (`lost`).
  * Answers with these status codes are never stored.
  */
 const [postponed, lost] = [503, 500];
@@ -127,6 +129,36 @@ async function mark(
   await postgres('idempotency_keys')
     .where({ tenant, operation_id: operationId, key, lease })
     .update({ status, headers: '{}' });
+}
+
+async function settle(
+  postgres: Postgres,
+  request: IdempotentRequest,
+  { lease, transactionId }: { lease: string; transactionId: string | undefined },
+): Promise<void> {
+  const isStored = transactionId !== undefined && (await isCommitted(postgres, transactionId));
+  await mark(postgres, request, { lease, status: isStored ? lost : postponed });
+}
+
+/** Each row has the transaction that wrote it in `xmin`: no later beginning is touched. */
+async function unbegin(
+  postgres: Postgres,
+  { tenant, operationId, key }: IdempotentRequest,
+  transactionId: string,
+): Promise<void> {
+  if (!(await isCommitted(postgres, transactionId))) return;
+  await postgres('idempotency_keys')
+    .where({ tenant, operation_id: operationId, key })
+    .whereRaw('xmin = ?::xid8::xid', [transactionId])
+    .update({ status: postponed, headers: '{}' });
+}
+
+async function isCommitted(postgres: Postgres, transactionId: string): Promise<boolean> {
+  const outcome = await outcomeOf(postgres, transactionId);
+  if (outcome === 'in progress') {
+    throw new UnavailableError('postgres_unavailable', `Transaction ${transactionId} has not ended`);
+  }
+  return outcome === 'committed';
 }
 
 async function abandon(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { expectProblem, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.ts';
+import { until } from '../../support/until.ts';
 
 let proxy: PostgresProxy;
 let api: TestApi;
@@ -17,23 +18,51 @@ afterAll(async () => {
 });
 
 describe('while the database commits, a connection that is lost', () => {
+  const create = (key: string) =>
+    api.call('createApiKey', {
+      params: { project_id: project.id },
+      adminKey: api.config.adminApiKey,
+      headers: { 'Idempotency-Key': key },
+      body: { name: key },
+    });
+  const made = (name: string) => api.postgres('api_keys').where({ project_id: project.id, name });
+  const untilDone = (key: string) =>
+    until('the request runs again', 10_000, async () => {
+      const answer = await create(key);
+      return answer.status === 201 && answer;
+    });
+
   test('is told as an outcome that is not known, and the same request does not make another under its key', async () => {
-    const create = () =>
-      api.call('createApiKey', {
-        params: { project_id: project.id },
-        adminKey: api.config.adminApiKey,
-        headers: { 'Idempotency-Key': 'one-key' },
-        body: { name: 'made once' },
-      });
     // The first one begins the request under its key.
     proxy.loseCommit(2);
-    const first = await create();
+    const first = await create('one-key');
     expectProblem(first, 503, 'postgres_unavailable');
     expect(first.text).toContain('It is not known whether the change was stored');
-    expectProblem(await create(), 409, 'idempotency_answer_lost');
-    const made = await api.postgres('api_keys').where({ project_id: project.id, name: 'made once' });
-    expect(made).toHaveLength(1);
+    const again = await create('one-key');
+    expectProblem(again, 409, 'idempotency_answer_lost');
+    expect(again.text).toContain('took effect');
+    expect(await made('one-key')).toHaveLength(1);
   });
+
+  test('before the commit arrives leaves the key to the same request, which then takes effect once', async () => {
+    proxy.loseCommit(2, { arrives: false });
+    expectProblem(await create('not-stored'), 503, 'postgres_unavailable');
+    const { text } = await untilDone('not-stored');
+    expect(await made('not-stored')).toHaveLength(1);
+    expect(text).toContain('not-stored');
+  });
+
+  test.each([true, false])(
+    'while the request begins leaves the key to the same request (it arrives: %s)',
+    async (arrives) => {
+      const key = `begun-${arrives}`;
+      proxy.loseCommit(1, { arrives });
+      expectProblem(await create(key), 503, 'postgres_unavailable');
+      expect(await made(key)).toEqual([]);
+      await untilDone(key);
+      expect(await made(key)).toHaveLength(1);
+    },
+  );
 
   test('does not make an import a success', async () => {
     const into = await newProject(api);

@@ -46,10 +46,12 @@ const store: IdempotencyStore = {
     const held = kept.get(nameOf(request));
     if (held?.lease === lease) held.postponed = true;
   },
-  async lose(request, lease) {
+  async settle(request, lease, transactionId) {
     const held = kept.get(nameOf(request));
-    if (held?.lease === lease) held.isLost = true;
+    if (held?.lease === lease)
+      Object.assign(held, transactionId === 'committed' ? { isLost: true } : { postponed: true });
   },
+  async unbegin() {},
   async abandon(request, lease) {
     if (kept.get(nameOf(request))?.lease === lease) kept.delete(nameOf(request));
   },
@@ -61,7 +63,8 @@ let effects = 0;
 let effectIds: string[] = [];
 const failures: Record<string, () => Error> = {
   away: () => new UnavailableError('dependency_unavailable', 'away'),
-  commit: () => new OutcomeUnknownError('postgres_unavailable', 'away within the commit'),
+  commit: () => new OutcomeUnknownError('postgres_unavailable', 'away', { transactionId: 'committed' }),
+  nothing: () => new OutcomeUnknownError('postgres_unavailable', 'away', { transactionId: 'aborted' }),
   rate: () => new RateLimitedError('rate_limited', 'slow down'),
   bug: () => new Error('a bug'),
   taken: () => new ConflictError('name_taken', 'taken'),
@@ -205,6 +208,12 @@ describe('the same request again', () => {
     await post('/p/things', { how: 'rate' }, 'k');
     expect(new Set(effectIds).size).toBe(4);
   });
+  test('whose commit was not stored runs again, with the same effect id', async () => {
+    await post('/p/things', { how: 'nothing' }, 'k');
+    await post('/p/things', { how: 'nothing' }, 'k');
+    expect(effectIds).toHaveLength(2);
+    expect(new Set(effectIds).size).toBe(1);
+  });
   test('that was refused before its handler leaves the key free', async () => {
     expect((await post('/p/things', { unknown: 1 }, 'k')).status).toBe(400);
     expect((await post('/p/things', {}, 'k')).status).toBe(201);
@@ -212,7 +221,7 @@ describe('the same request again', () => {
 });
 
 describe('409', () => {
-  test('when the database went away within the commit: the effect may be there, and is not repeated', async () => {
+  test('when the connection to the database was lost within a commit that was stored: the effect is not repeated', async () => {
     expect((await post('/p/things', { how: 'commit' }, 'k')).status).toBe(503);
     const again = await post('/p/things', { how: 'commit' }, 'k');
     expect([again.status, again.body.code]).toEqual([409, 'idempotency_answer_lost']);

@@ -81,6 +81,6 @@ describe('the error for a caller', () => {
     ['a fault of ours', new TypeError('ours')],
     ['an answer that says nothing of repeating it', answer('1001')],
     ['an error for a caller', new UnavailableError('clickhouse_unavailable', 'away', { cause: answer('210') })],
-    ['an outcome that is not known', new OutcomeUnknownError('postgres_unavailable', 'away')],
+    ['an outcome that is not known', new OutcomeUnknownError('postgres_unavailable', 'away', { transactionId: '1' })],
   ])('of %s is the same error', (_what, error) => expect(recognizeClickHouseError(error)).toBe(error));
 });

@@ -87,7 +87,7 @@ test.each([
     Object.assign(new Error('bind message has 1 parameter formats but 0 parameters'), { code: '08P01' }),
   ],
   ['an error for a caller', postgresAway()],
-  ['an outcome that is not known', new OutcomeUnknownError('postgres_unavailable', 'away')],
+  ['an outcome that is not known', new OutcomeUnknownError('postgres_unavailable', 'away', { transactionId: '1' })],
   ['a fault of ours', new TypeError('ours')],
 ])('%s is not taken for a database that is away', (_what, error) => expect(recognizePostgresError(error)).toBe(error));
 
