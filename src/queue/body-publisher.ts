@@ -115,8 +115,9 @@ export function createBodyPublisher(
       waiting: queue.toKey('prioritized'),
     };
     addStoreBody(transaction, { keys, body, meter, share, receivedAtMs: payload.receivedAtMs });
-    const priority = schedule.priorityOf(workspaceId, share, { nowMs, baseS });
-    const job = new Job(queue, 'ingestBody', payload, { ...jobOptions, jobId, priority, timestamp: nowMs }, jobId);
+    const { priority, delayS } = schedule.turnOf(workspaceId, share, { nowMs, baseS });
+    const data = delayS === 0 ? payload : { ...payload, delayS };
+    const job = new Job(queue, 'ingestBody', data, { ...jobOptions, jobId, priority, timestamp: nowMs }, jobId);
     await job.addJob(transaction, {});
     transaction.runCommand('info', ['persistence']);
     const { first, last } = await execTransaction(queue, transaction);
@@ -158,10 +159,7 @@ export function createBodyPublisher(
       if (oldestAtMs === -Infinity) throw new RangeError('Too many bodies wait');
       return oldestAtMs;
     },
-    async nextDueAtMs() {
-      const laneBaseS = Number((await redis.get(laneBaseKey)) ?? 0);
-      return oldestOf(queues, (queue) => nextDueAtMs(queue, laneBaseS));
-    },
+    nextDueAtMs: () => oldestOf(queues, nextDueAtMs),
     async isKnown(jobId) {
       const keys = queues.map((queue) => queue.toKey(jobId));
       const known = await Promise.all(keys.map((key) => redis.exists(key))).catch((error: unknown) => {

@@ -31,6 +31,12 @@ interface Remembered extends KnownBacklog {
   lastDueS: number;
 }
 
+/** When it is the turn of a body: as BullMQ sorts, and in seconds after the time of the lane at its receipt. */
+interface Turn {
+  priority: number;
+  delayS: number;
+}
+
 /** Bodies of a backlog of so many seconds keep their order. */
 const inOrderFromS = 4;
 
@@ -60,20 +66,21 @@ export class LaneSchedule {
   readonly #lateS = new Map<string, number>();
 
   /**
-   * Returns the priority of a body that is published now. Counts the body as waiting until
-   * {@link learn} brings a newer value.
+   * Returns the priority of a body that is published now, and the seconds that its own workspace's backlog delays its
+   * turn. Counts the body as waiting until {@link learn} brings a newer value.
    */
-  priorityOf(workspaceId: string, { lane, cost }: BacklogShare, { nowMs, baseS }: { nowMs: number; baseS: number }) {
+  turnOf(workspaceId: string, { lane, cost }: BacklogShare, { nowMs, baseS }: { nowMs: number; baseS: number }): Turn {
     const key = `${workspaceId} ${lane}`;
     const known = this.#backlogs.get(key);
     const backlog = known === undefined ? 0 : leftOf(known, nowMs);
     const delayS = Math.min(delayMaxS, Math.floor(backlog / fairBytesPerS));
     const lastDueS = delayS < inOrderFromS ? 0 : (known?.lastDueS ?? 0);
     const lateS = Math.floor((this.#lateS.get(lane) ?? 0) * (1 - lateShare));
-    const dueS = Math.max(Math.floor(nowMs / 1_000) - lateS + delayS, lastDueS);
+    const timeOfLaneS = Math.floor(nowMs / 1_000) - lateS;
+    const dueS = Math.max(timeOfLaneS + delayS, lastDueS);
     this.#backlogs.set(key, { cost: backlog + cost, atMs: nowMs, lastDueS: dueS });
     // 0 means no priority, and BullMQ serves such jobs first.
-    return Math.min(priorityMax, Math.max(1, dueS - baseS));
+    return { priority: Math.min(priorityMax, Math.max(1, dueS - baseS)), delayS: dueS - timeOfLaneS };
   }
 
   /** Stores the turn of the next body of a lane, in seconds since the epoch; undefined when none waits. */

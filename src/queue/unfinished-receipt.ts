@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import { mapInSlices } from '../lib/pace.ts';
 import type { Redis } from '../stores/redis/client.ts';
-import { backlogKey, laneBaseKey } from '../stores/redis/names.ts';
+import { backlogKey } from '../stores/redis/names.ts';
 import { oldestReceiptMs } from './backlog.ts';
 import { type IngestBodyPayload, ingestBodyPayload } from './job-catalog.ts';
 
@@ -38,7 +38,7 @@ export async function examineUnfinished(
   for (const queue of queues) {
     const { begun, waiting } = await unfinishedIds(redis, queue, examinedMax);
     const areFew = begun.length + waiting.length <= examinedMax;
-    if (!areFew && (begun.length > examinedMax || (await isLate(redis, queue)))) return undefined;
+    if (!areFew && (begun.length > examinedMax || (await isLate(queue)))) return undefined;
     isComplete &&= areFew;
     for (const payload of await payloadsOf(redis, queue, areFew ? [...begun, ...waiting] : begun)) {
       if (payload === undefined) continue;
@@ -70,19 +70,19 @@ async function readBacklogs(redis: Redis, workspaceIds: readonly string[]): Prom
 }
 
 /**
- * Returns when it was the turn of the next body of a lane, in milliseconds since the epoch; undefined
- * when none waits. It is the time of receipt, or later by the backlog that its workspace had, so it
- * can be in the future. `baseS` is the base of the lanes, see LaneSchedule.
+ * Returns when the next body of a lane was due, in milliseconds since the epoch; undefined when none waits. It is
+ * the time of receipt, or later by the backlog that its workspace had, so it can be in the future. The time of the lane
+ * does not matter: it stands nearly still while the workers are slow, and a backlog of one workspace makes none late.
  */
-export async function nextDueAtMs(lane: Queue, baseS: number): Promise<number | undefined> {
+export async function nextDueAtMs(lane: Queue): Promise<number | undefined> {
   const heads = await Promise.all([lane.getWaiting(0, 0), lane.getPrioritized(0, 0)]);
-  const dueAtMs = heads.flat().map((job) => Math.max(job.timestamp, (baseS + job.priority) * 1_000));
+  const dueAtMs = heads.flat().map(({ timestamp, data }) => timestamp + 1_000 * (Object(data).delayS ?? 0));
   return dueAtMs.length === 0 ? undefined : Math.min(...dueAtMs);
 }
 
-/** Returns whether the turn of the next body was {@link lateMsMax} ago. */
-async function isLate(redis: Redis, queue: Queue): Promise<boolean> {
-  const dueAtMs = await nextDueAtMs(queue, Number((await redis.get(laneBaseKey)) ?? 0));
+/** Returns whether the next body was due {@link lateMsMax} ago. */
+async function isLate(queue: Queue): Promise<boolean> {
+  const dueAtMs = await nextDueAtMs(queue);
   return dueAtMs !== undefined && dueAtMs < Date.now() - lateMsMax;
 }
 

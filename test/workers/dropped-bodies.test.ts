@@ -342,6 +342,18 @@ describe('while bodies of an hour ago wait', () => {
     expect(refusalOf(info, await publisher.nextDueAtMs(), 2)).toBeUndefined();
   });
 
+  test('that are the backlog of one workspace in a late lane, others are accepted', async () => {
+    // The first body makes the lane late by an hour, as slow workers do.
+    const first = await publish(newWorkspace(), {}, then);
+    const busy = newWorkspace();
+    const sent: Published[] = [];
+    for (let i = 0; i < 3; i++) sent.push(await publish(busy, { inflatedBytes: 3_600 * 1024 * 1024 }));
+    for (const { jobId } of [first, ...sent.slice(0, 1)]) await publisher.forget(jobId);
+    const nextDueAtMs = (await publisher.nextDueAtMs()) ?? 0;
+    expect(nextDueAtMs - Date.now()).toBeGreaterThan(3_000_000);
+    expect(refusalOf(info, nextDueAtMs, 2)).toBeUndefined();
+  });
+
   test('because the workers are away, all are refused', async () => {
     await publish(newWorkspace(), {}, then);
     await publish(newWorkspace(), { inflatedBytes: 400 * 1024 * 1024 });

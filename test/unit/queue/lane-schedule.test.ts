@@ -16,7 +16,7 @@ function flood(
   { count, cost }: { count: number; cost: number },
   nowMs = startMs,
 ) {
-  return Array.from({ length: count }, () => schedule.priorityOf(workspaceId, shareOf(cost), { nowMs, baseS }));
+  return Array.from({ length: count }, () => schedule.turnOf(workspaceId, shareOf(cost), { nowMs, baseS }).priority);
 }
 
 describe('the priority of a body', () => {
@@ -92,6 +92,15 @@ describe('the priority of a body', () => {
         expect(flood(schedule, 'later', { count: 1, cost: 1 }, nowMs + 32_000)[0]).toBeGreaterThan(turns.at(-1) ?? 0);
       }),
     );
+  });
+
+  it('tells the delay by the backlog of its workspace, however late the lane is', () => {
+    const schedule = new LaneSchedule();
+    const nowMs = startMs + 10_000_000;
+    schedule.learn('busy', 'ingest', { cost: 20 * mebibyte, atMs: nowMs });
+    schedule.learnNext('ingest', { dueS: baseS, atMs: nowMs });
+    const delayOf = (workspaceId: string) => schedule.turnOf(workspaceId, shareOf(1), { nowMs, baseS }).delayS;
+    expect([delayOf('busy'), delayOf('quiet')]).toEqual([20, 0]);
   });
 
   it('counts the backlog of each lane for itself', () => {
