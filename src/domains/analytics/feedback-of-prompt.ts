@@ -1,4 +1,6 @@
 import type { Waiter } from '../../lib/fair-lane-options.ts';
+import { groupBy } from '../../lib/group-by.ts';
+import { oneTurn, Pace } from '../../lib/pace.ts';
 
 /** Feedback that may concern a call of a prompt. */
 export interface PromptFeedback {
@@ -41,58 +43,72 @@ const neutralScore = 0.5;
 /** Returns no feedback. */
 export const noFeedback = (): FeedbackSums => ({ count: 0, scored: 0, score: 0, positive: 0 });
 
-/** Adds one feedback. */
-export function addFeedback(sums: FeedbackSums, { score }: PromptFeedback): void {
-  sums.count++;
-  if (score === null) return;
-  sums.scored++;
-  sums.score += score;
-  if (score > neutralScore) sums.positive++;
+/** Returns the numbers of one feedback. */
+function sumsOf({ score }: PromptFeedback): FeedbackSums {
+  if (score === null) return { ...noFeedback(), count: 1 };
+  return { count: 1, scored: 1, score, positive: score > neutralScore ? 1 : 0 };
 }
 
-/** Calls of a prompt in a trace, and a group that they belong to. */
-export interface KeyedCall {
+function addSums(sums: FeedbackSums, more: FeedbackSums): void {
+  sums.count += more.count;
+  sums.scored += more.scored;
+  sums.score += more.score;
+  sums.positive += more.positive;
+}
+
+/** Adds sums to those with this key. */
+function addTo<Key>(byKey: Map<Key, FeedbackSums>, key: Key, more: FeedbackSums): void {
+  const sums = byKey.get(key);
+  if (sums === undefined) byKey.set(key, { ...more });
+  else addSums(sums, more);
+}
+
+/** Calls of a prompt in a trace, and the groups that they belong to. */
+export interface KeyedCalls {
   traceId: string;
   /** The span of the call if feedback names it; '' for the other calls of the trace together. */
   spanId: string;
-  key: string;
+  keys: readonly string[];
 }
 
 /**
  * Counts feedback by group, and in all. Feedback on a span belongs to the group of that call,
  * feedback on an execution to each group that has a call in it. Feedback on the prompt belongs to the
- * groups that `keysOfVersion` names, and counts in all.
+ * groups that `keysOfVersion` names, and counts in all. Groups that `isWanted` does not name are left out.
+ * Feedback is summed up by what it is about first, so the work grows with the feedback and the keys, not with their product.
  */
-export function groupFeedback(
+export async function groupFeedback(
   feedback: readonly PromptFeedback[],
-  calls: readonly KeyedCall[],
-  keysOfVersion: (version: number | null) => readonly string[],
-): { all: FeedbackSums; byKey: ReadonlyMap<string, FeedbackSums> } {
-  const ofTrace = new Map<string, Set<string>>();
-  const ofSpan = new Map<string, Set<string>>();
-  for (const { traceId, spanId, key } of calls) {
-    addTo(ofTrace, traceId, key);
-    addTo(ofSpan, `${traceId}/${spanId}`, key);
+  calls: readonly KeyedCalls[],
+  { isWanted, keysOfVersion }: GroupsOfFeedback,
+): Promise<{ all: FeedbackSums; byKey: ReadonlyMap<string, FeedbackSums> }> {
+  const ofVersion = new Map<number | null, FeedbackSums>();
+  const ofCalls = new Map<string, FeedbackSums>();
+  for (const each of feedback) {
+    const { traceId, spanId, promptVersion } = each;
+    if (traceId === null) addTo(ofVersion, promptVersion, sumsOf(each));
+    else addTo(ofCalls, spanId === null ? traceId : `${traceId}/${spanId}`, sumsOf(each));
   }
   const all = noFeedback();
   const byKey = new Map<string, FeedbackSums>();
-  for (const each of feedback) {
-    const { traceId, spanId, promptVersion } = each;
-    const found = spanId === null ? ofTrace.get(traceId ?? '') : ofSpan.get(`${traceId}/${spanId}`);
-    const keys = traceId === null ? keysOfVersion(promptVersion) : found;
-    if (keys === undefined) continue;
-    addFeedback(all, each);
-    for (const key of keys) {
-      const sums = byKey.get(key) ?? noFeedback();
-      byKey.set(key, sums);
-      addFeedback(sums, each);
-    }
+  const count = (sums: FeedbackSums | undefined, keys: Iterable<string>) => {
+    if (sums === undefined) return;
+    addSums(all, sums);
+    for (const key of keys) if (isWanted(key)) addTo(byKey, key, sums);
+  };
+  for (const [version, sums] of ofVersion) count(sums, keysOfVersion(version));
+  const pace = new Pace(oneTurn);
+  for (const [traceId, ofTrace] of groupBy(calls, (each) => each.traceId)) {
+    await pace.rest();
+    const ofExecution = ofCalls.get(traceId);
+    if (ofExecution !== undefined) count(ofExecution, new Set(ofTrace.flatMap(({ keys }) => keys.filter(isWanted))));
+    for (const { spanId, keys } of ofTrace) count(ofCalls.get(`${traceId}/${spanId}`), keys);
   }
   return { all, byKey };
 }
 
-function addTo(sets: Map<string, Set<string>>, name: string, key: string): void {
-  const set = sets.get(name);
-  if (set === undefined) sets.set(name, new Set([key]));
-  else set.add(key);
+/** The groups that feedback can belong to. */
+export interface GroupsOfFeedback {
+  isWanted: (key: string) => boolean;
+  keysOfVersion: (version: number | null) => readonly string[];
 }

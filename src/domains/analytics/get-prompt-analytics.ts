@@ -118,7 +118,7 @@ export async function getPromptAnalytics(
   };
 }
 
-type Feedback = ReturnType<typeof groupFeedback>;
+type Feedback = Awaited<ReturnType<typeof groupFeedback>>;
 
 interface Read {
   rows: CallRow[];
@@ -152,7 +152,12 @@ async function readAll(
       }),
       readCallKeys(clickhouse, calls, { grouping, labels, feedback }),
     ]);
-    return { rows, feedback: groupFeedback(feedback, keyed, (version) => keysOf(grouping, version, labels)) };
+    const wanted = new Set([...rows.map(({ key }) => key), ...request.versions.map(String)]);
+    const grouped = groupFeedback(feedback, keyed, {
+      isWanted: (key) => wanted.has(key),
+      keysOfVersion: (version) => keysOf(grouping, version, labels),
+    });
+    return { rows, feedback: await grouped };
   };
   const groups = readGroups(request.grouping);
   const needsVersions = request.grouping === 'label' || request.versions.length > 0;

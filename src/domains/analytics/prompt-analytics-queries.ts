@@ -3,7 +3,7 @@ import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { PromptMentions } from '../prompt-links/index.ts';
 import { ofTraces, type TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
-import type { KeyedCall, PromptFeedback } from './feedback-of-prompt.ts';
+import type { KeyedCalls, PromptFeedback } from './feedback-of-prompt.ts';
 import { distinct, storedCost } from './stats-queries.ts';
 
 const settings = { ...sumSettings, max_result_rows: '50000', max_result_bytes: `${32 * 1024 * 1024}` } as const;
@@ -176,14 +176,14 @@ function namedBy(feedback: readonly Naming[]) {
  * of their own, the other calls of a trace have one: so there are few rows, however many calls a trace has.
  * @throws UnavailableError while ClickHouse is unavailable
  */
-export async function readCallKeys(
+export function readCallKeys(
   clickhouse: ClickHouse,
   calls: CallsOfPrompt,
   group: Grouped & { feedback: readonly Naming[] },
-): Promise<KeyedCall[]> {
+): Promise<KeyedCalls[]> {
   const named = namedBy(group.feedback);
-  if (named.traceIds === '') return [];
-  const rows = await readRows<Omit<KeyedCall, 'key'> & { keys: string[] }>(clickhouse, {
+  if (named.traceIds === '') return Promise.resolve([]);
+  return readRows<KeyedCalls>(clickhouse, {
     query: `SELECT lower(hex(trace_id)) AS traceId, if(${isNamed}, lower(hex(one_span_id)), '') AS spanId,
         groupUniqArray(${keys[group.grouping]}) AS keys
       ${callsFrom(members, `AND ${ofTraces('{traceIds:String}')}`)} GROUP BY traceId, spanId`,
@@ -191,7 +191,6 @@ export async function readCallKeys(
     clickhouse_settings: settings,
     format: 'JSONEachRow',
   });
-  return rows.flatMap(({ keys: ofRow, ...call }) => ofRow.map((key) => ({ ...call, key })));
 }
 
 /** A call of a prompt. Several calls of a large trace can be one, whose `spanId` is all zeros. */

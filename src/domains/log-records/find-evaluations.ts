@@ -1,3 +1,4 @@
+import { groupBy } from '../../lib/group-by.ts';
 import { groupsOf } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { countTraceRows } from '../spans/index.ts';
@@ -126,16 +127,6 @@ function assign(records: readonly StoredRecord[], spans: readonly ShowingSpan[],
     if (own === undefined) shown.set(key, [one]);
     else own.push(one);
   }
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group === undefined) groups.set(keyOf(item), [item]);
-    else group.push(item);
-  }
-  return groups;
 }
 
 /** Compares the starts as decimal numbers. */
