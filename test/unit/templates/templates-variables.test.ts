@@ -67,6 +67,8 @@ describe('variables against an input schema', () => {
     ['a reference to elsewhere', { $ref: 'https://example.com/schema.json' }],
     ['a pattern that is none', { properties: { a: { pattern: '(' } } }],
     ['a list', []],
+    ['itself as its only content', { $ref: '#' }],
+    ['a circle of references', { $ref: '#/$defs/x', $defs: { x: { $ref: '#/$defs/y' }, y: { $ref: '#/$defs/x' } } }],
     ['70,000 bytes', { description: 'x'.repeat(70_000) }],
   ])('a schema with %s is refused', async (_what, schema) => {
     await expect(checkInputSchema(threads, schema)).rejects.toMatchObject({ code: 'invalid_input_schema' });
@@ -80,6 +82,14 @@ describe('variables against an input schema', () => {
     await expect(validate(tree, { n: 19.99, of: [{ n: 0.07, of: [] }] })).resolves.toMatchObject({ defaulted: [] });
     await expect(validate(tree, { of: [{ of: [5] }] })).rejects.toMatchObject({ code: 'invalid_variables' });
     await expect(validate(tree, { n: 0.075 })).rejects.toMatchObject({ code: 'invalid_variables' });
+  });
+
+  test.each([
+    ['that of the standard', { $id: 'https://json-schema.org/draft/2020-12/schema', type: 'object' }],
+    ['one that comes twice', { $id: 'http://a/b', properties: { x: { $id: 'http://a/b' } } }],
+    ['a name of JavaScript', { $id: 'constructor', type: 'object' }],
+  ])('a schema may have any id, also %s', async (_what, schema) => {
+    await expect(validate(schema, { x: {} })).resolves.toMatchObject({ defaulted: [] });
   });
 
   test('a schema that is itself costs its own request only', async () => {

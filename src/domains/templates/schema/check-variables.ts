@@ -47,7 +47,13 @@ const compiledKept = new LRUCache<string, CompiledSchema>({
 export function faultOfSchema(schema: unknown): string | undefined {
   if (compiledKept.has(keyOf(schema))) return undefined;
   const compiled = compile(schema, true);
-  return typeof compiled === 'string' ? compiled : undefined;
+  if (typeof compiled === 'string') return compiled;
+  try {
+    faultsIn({}, compiled);
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  }
 }
 
 function compileValid(schema: unknown): CompiledSchema {
@@ -98,7 +104,7 @@ function removeResult(validate: AnyValidateFunction): void {
  * Compiles with a new Ajv instance per schema, so that an `$id` cannot collide with another
  * workspace's and cannot be seen by it.
  */
-function compile(schema: unknown, validateSchema: boolean): CompiledSchema | string {
+function compile(schema: unknown, validateSchema: boolean, addUsedSchema = true): CompiledSchema | string {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it is not an object';
   const functions: { validate?: AnyValidateFunction }[] = [];
   let characters = 0;
@@ -114,6 +120,7 @@ function compile(schema: unknown, validateSchema: boolean): CompiledSchema | str
     strict: false,
     validateSchema: false,
     logger: false,
+    addUsedSchema,
     multipleOfPrecision,
     code: { process: note },
   });
@@ -125,8 +132,16 @@ function compile(schema: unknown, validateSchema: boolean): CompiledSchema | str
     const bytes = bytesPerInstance + bytesPerCharacter * characters + 2 * retainedBytesOf(schema);
     return { validate, functions, bytes };
   } catch (error) {
-    return error instanceof Error ? error.message.slice(0, 500) : 'it does not compile';
+    // An `$id` of the standard itself, or one that comes twice: then the schema cannot be found by it.
+    const isTaken = error instanceof Error && error.message.endsWith('already exists');
+    return isTaken && addUsedSchema ? compile(schema, validateSchema, false) : reasonOf(error);
   }
+}
+
+function reasonOf(error: unknown): string {
+  // The stack overflows.
+  if (error instanceof RangeError) return 'it refers to itself without end';
+  return error instanceof Error ? error.message.slice(0, 500) : 'it does not compile';
 }
 
 let standard: Ajv2020 | undefined;
