@@ -15,7 +15,7 @@ import { LaneSchedule } from './lane-schedule.ts';
 import { oldestOf } from './queue-stats.ts';
 import { RedisClock } from './redis-clock.ts';
 import { addStoreBody, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
-import { examineUnfinished, nextDueAtMs } from './unfinished-receipt.ts';
+import { examineUnfinished, nextDueAtMs, readNextTurnS } from './unfinished-receipt.ts';
 
 export type { AwaitedBody } from './body-outcomes.ts';
 export type { SpanMeter } from './store-body-script.ts';
@@ -86,9 +86,10 @@ export function createBodyPublisher(
   redis: Redis,
   { clock, barrier }: BodyPublisherParts = { clock: new RedisClock(), barrier: new DurabilityBarrier(redis) },
 ): BodyPublisher {
-  const lanes = Object.fromEntries(ingestLanes.map((lane) => [lane, connectRequestQueue(lane, redis)])) as Lanes;
+  const lanes = ofLanes((lane) => connectRequestQueue(lane, redis));
   const queues = ingestLanes.map((lane) => lanes[lane]);
   const schedule = new LaneSchedule();
+  const nextDue = ofLanes((lane) => cachedFor(nextDueMs, () => readNextTurnS(redis, lanes[lane])));
   let baseS: number | undefined;
   const unfinished = cachedFor(unfinishedMs, async () => {
     const atMs = clock.nowMs();
@@ -112,10 +113,10 @@ export function createBodyPublisher(
       job: queue.toKey(jobId),
       body: bodyKey(payload.projectId, jobId),
       backlog: backlogKey(workspaceId),
-      waiting: queue.toKey('prioritized'),
     };
     addStoreBody(transaction, { keys, body, meter, share, receivedAtMs: payload.receivedAtMs });
-    const { priority, delayS } = schedule.turnOf(workspaceId, share, { nowMs, baseS });
+    const nextDueS = await nextDue[share.lane]();
+    const { priority, delayS } = schedule.turnOf(workspaceId, share, { nowMs, baseS, nextDueS });
     const data = delayS === 0 ? payload : { ...payload, delayS };
     const job = new Job(queue, 'ingestBody', data, { ...jobOptions, jobId, priority, timestamp: nowMs }, jobId);
     await job.addJob(transaction, {});
@@ -124,8 +125,6 @@ export function createBodyPublisher(
     const stored = readStoredBody(first);
     schedule.learn(workspaceId, share.lane, { cost: stored.backlog.cost, atMs: nowMs });
     baseS = stored.baseS;
-    const nextDueS = stored.nextPriority === undefined ? undefined : baseS + stored.nextPriority;
-    schedule.learnNext(share.lane, { dueS: nextDueS, atMs: nowMs });
     // A priority from the old base would delay the job by a day. Correcting it after the insert is
     // safe: the lanes were empty when the base was reset.
     if (baseS !== usedBaseS && !stored.duplicate) {
@@ -175,8 +174,12 @@ export function createBodyPublisher(
   };
 }
 
-type Lanes = Record<IngestLane, Queue>;
+function ofLanes<T>(of: (lane: IngestLane) => T): Record<IngestLane, T> {
+  return Object.fromEntries(ingestLanes.map((lane) => [lane, of(lane)])) as Record<IngestLane, T>;
+}
 
+/** The turn of the next body of a lane is read at most once in this time. */
+const nextDueMs = 1_000;
 /** The jobs of all workspaces are read at most once in this time. */
 const unfinishedMs = 1_000;
 

@@ -26,9 +26,9 @@ interface KnownBacklog {
   atMs: number;
 }
 
-/** A known backlog, and the latest turn of a body in it, in seconds since the epoch. */
+/** A known backlog, and the earliest turn of the next body in it, in seconds since the epoch. */
 interface Remembered extends KnownBacklog {
-  lastDueS: number;
+  nextS: number;
 }
 
 /** When it is the turn of a body: as BullMQ sorts, and in seconds after the time of the lane at its receipt. */
@@ -41,57 +41,52 @@ interface Turn {
 const inOrderFromS = 4;
 
 /**
- * Of the time that a lane is late, the part that a new body waits. With 0, a backlog might wait forever behind new
- * bodies of others; so it gets at least this part of `fairBytesPerS`.
- */
-const lateShare = 1 / 32;
-
-/**
  * Decides the order of a lane. The priority of a body is the time of its turn if its workspace were
  * served at `fairBytesPerS`: the time of the lane, plus the seconds of its backlog at that rate, at most a day.
  * So a body of a workspace with a short backlog goes before the backlog of another workspace.
  * The time of the lane is the current one, in seconds since a base that all processes share. If the workers are slower
- * than that rate, the turn of the next body is long over; then the time of the lane is shortly after that turn
- * (`lateShare`), so that new bodies of others do not wait for a backlog. This is the virtual time of start-time fair
- * queueing (Goyal, Vin and Cheng, SIGCOMM 1996).
- * No body waits forever: its turn is fixed when it is received, and the time of the lane always goes on.
+ * than that rate, the turn of the next body is over; then the time of the lane is a second after that turn, so that
+ * new bodies of others do not wait for a backlog. Then the turn of each body of a backlog begins when that of the one
+ * before ends. This is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the time of the lane is its virtual
+ * time, and a turn is a start tag.
  * While a workspace has a backlog of some seconds, no body of it comes before an earlier one, although the
  * workers may be faster than that rate.
+ * No body waits forever: its turn is fixed when it is received, and the time of the lane goes on with each turn.
  * A process estimates the backlog from the answer of Redis to its last publish and from what it has
  * sent since. The estimate shrinks at the fair rate.
  */
 export class LaneSchedule {
   readonly #backlogs = new LRUCache<string, Remembered>({ max: workspacesMax });
-  /** How late each lane is, in seconds. */
-  readonly #lateS = new Map<string, number>();
 
   /**
-   * Returns the priority of a body that is published now, and the seconds that its own workspace's backlog delays its
-   * turn. Counts the body as waiting until {@link learn} brings a newer value.
+   * Returns the turn of a body that is published now. `nextDueS` is the turn of the next body of its lane, in seconds
+   * since the epoch; undefined when none waits. Counts the body as waiting until {@link learn} brings a newer value.
    */
-  turnOf(workspaceId: string, { lane, cost }: BacklogShare, { nowMs, baseS }: { nowMs: number; baseS: number }): Turn {
+  turnOf(
+    workspaceId: string,
+    { lane, cost }: BacklogShare,
+    { nowMs, baseS, nextDueS }: { nowMs: number; baseS: number; nextDueS: number | undefined },
+  ): Turn {
     const key = `${workspaceId} ${lane}`;
     const known = this.#backlogs.get(key);
     const backlog = known === undefined ? 0 : leftOf(known, nowMs);
-    const delayS = Math.min(delayMaxS, Math.floor(backlog / fairBytesPerS));
-    const lastDueS = delayS < inOrderFromS ? 0 : (known?.lastDueS ?? 0);
-    const lateS = Math.floor((this.#lateS.get(lane) ?? 0) * (1 - lateShare));
-    const timeOfLaneS = Math.floor(nowMs / 1_000) - lateS;
-    const dueS = Math.max(timeOfLaneS + delayS, lastDueS);
-    this.#backlogs.set(key, { cost: backlog + cost, atMs: nowMs, lastDueS: dueS });
+    const nowS = Math.floor(nowMs / 1_000);
+    const timeOfLaneS = nextDueS === undefined ? nowS : Math.min(nowS, nextDueS + 1);
+    const ofBacklogS = backlog / fairBytesPerS;
+    const nextS = ofBacklogS < inOrderFromS ? 0 : (known?.nextS ?? 0);
+    const dueS = Math.min(Math.max(timeOfLaneS + ofBacklogS, nextS), timeOfLaneS + delayMaxS);
+    // Workers that are faster than the rate would leave the turns of a backlog ever further behind those of others.
+    const tookS = timeOfLaneS < nowS ? cost / fairBytesPerS : 0;
+    this.#backlogs.set(key, { cost: backlog + cost, atMs: nowMs, nextS: dueS + tookS });
     // 0 means no priority, and BullMQ serves such jobs first.
-    return { priority: Math.min(priorityMax, Math.max(1, dueS - baseS)), delayS: dueS - timeOfLaneS };
-  }
-
-  /** Stores the turn of the next body of a lane, in seconds since the epoch; undefined when none waits. */
-  learnNext(lane: string, { dueS, atMs }: { dueS: number | undefined; atMs: number }): void {
-    this.#lateS.set(lane, dueS === undefined ? 0 : Math.max(0, Math.floor(atMs / 1_000) - dueS));
+    const priority = Math.min(priorityMax, Math.max(1, Math.floor(dueS) - baseS));
+    return { priority, delayS: Math.floor(dueS - timeOfLaneS) };
   }
 
   /** Stores the backlog that Redis reported. It includes the body that was just published. */
   learn(workspaceId: string, lane: string, known: KnownBacklog): void {
     const key = `${workspaceId} ${lane}`;
-    this.#backlogs.set(key, { ...known, lastDueS: this.#backlogs.get(key)?.lastDueS ?? 0 });
+    this.#backlogs.set(key, { ...known, nextS: this.#backlogs.get(key)?.nextS ?? 0 });
   }
 }
 

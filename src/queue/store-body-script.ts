@@ -7,8 +7,7 @@ import { type BacklogShare, backlogKeptS, receiptMs, type WorkspaceBacklog } fro
  * behind. In the same script it counts the spans: a new body adds ARGV[2], a duplicate adds
  * ARGV[3], which gives back the spans taken for it earlier. A new body is added to the backlog of
  * its workspace, and to the minute of its receipt there.
- * Answers whether it is a duplicate, the backlog, the base time of the lanes, and the priority of the body that is next
- * in the lane, or -1. BullMQ sorts by priority * 2^32 + counter.
+ * Answers whether it is a duplicate, the backlog, and the base time of the lanes.
  */
 const storeBodyLua = `
 local duplicate = redis.call('EXISTS', KEYS[1])
@@ -23,18 +22,16 @@ if not base then
   base = redis.call('TIME')[1]
   redis.call('SET', KEYS[5], base)
 end
-local head = redis.call('ZRANGE', KEYS[6], 0, 0, 'WITHSCORES')[2]
-local next = head and math.floor(tonumber(head) / 4294967296) or -1
 if duplicate == 1 then
   local known = redis.call('HMGET', KEYS[4], 'bytes', ARGV[7])
-  return {1, tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(base), next}
+  return {1, tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(base)}
 end
 redis.call('SET', KEYS[2], ARGV[1])
 local bytes = redis.call('HINCRBY', KEYS[4], 'bytes', ARGV[6])
 local cost = redis.call('HINCRBY', KEYS[4], ARGV[7], ARGV[8])
 redis.call('HINCRBY', KEYS[4], ARGV[10], ARGV[6])
 redis.call('EXPIRE', KEYS[4], ARGV[9])
-return {0, bytes, cost, tonumber(base), next}`;
+return {0, bytes, cost, tonumber(base)}`;
 
 /**
  * Where the spans of a body are counted: in the hash `key`, in its fields `total` and `slot` (the
@@ -53,8 +50,7 @@ export interface SpanMeter {
 }
 
 export interface StoreBodyCommand {
-  /** `waiting`: the bodies that wait in the lane, in order. */
-  keys: { job: string; body: string; backlog: string; waiting: string };
+  keys: { job: string; body: string; backlog: string };
   body: Buffer;
   meter: SpanMeter | undefined;
   share: BacklogShare;
@@ -66,8 +62,6 @@ export interface StoredBody {
   /** Unfinished bodies of the workspace, including this one; the cost is that in the lane of the body. */
   backlog: WorkspaceBacklog;
   baseS: number;
-  /** Priority of the body that was next in the lane; undefined if none waited. */
-  nextPriority: number | undefined;
 }
 
 /**
@@ -78,18 +72,15 @@ export function addStoreBody(transaction: IRedisTransaction, command: StoreBodyC
   const { keys, body, meter, share, receivedAtMs } = command;
   const { lane, bytes, cost } = share;
   transaction.runCommand('eval', [
-    ...[storeBodyLua, 6, keys.job, keys.body, meter?.key ?? keys.body, keys.backlog, laneBaseKey, keys.waiting],
+    ...[storeBodyLua, 5, keys.job, keys.body, meter?.key ?? keys.body, keys.backlog, laneBaseKey],
     ...[body, ...meterArgs(meter), bytes, lane, cost, backlogKeptS, Math.floor(receivedAtMs / receiptMs)],
   ]);
 }
 
 /** Parses the answer of the script. */
 export function readStoredBody(answer: unknown): StoredBody {
-  const [duplicate = 0, bytes = 0, cost = 0, baseS = 0, next = -1] = answer as number[];
-  return {
-    ...{ duplicate: duplicate === 1, backlog: { bytes, cost }, baseS },
-    nextPriority: next < 0 ? undefined : next,
-  };
+  const [duplicate = 0, bytes = 0, cost = 0, baseS = 0] = answer as number[];
+  return { duplicate: duplicate === 1, backlog: { bytes, cost }, baseS };
 }
 
 function meterArgs(meter: SpanMeter | undefined): (string | number)[] {

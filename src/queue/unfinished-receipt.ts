@@ -1,15 +1,15 @@
 import type { Queue } from 'bullmq';
 import { mapInSlices } from '../lib/pace.ts';
 import type { Redis } from '../stores/redis/client.ts';
-import { backlogKey } from '../stores/redis/names.ts';
+import { backlogKey, laneBaseKey } from '../stores/redis/names.ts';
 import { oldestReceiptMs } from './backlog.ts';
 import { type IngestBodyPayload, ingestBodyPayload } from './job-catalog.ts';
 
 /** If a queue has more unfinished bodies than this, those that wait for their first turn are not examined. */
 const jobsMax = 5_000;
 /**
- * If the next body of a queue is so late, some of those behind it may have waited for longer than a backlog is kept
- * (`backlogKeptS`), which is an hour longer than the latest turn of a body.
+ * If the turn of the next body of a queue was so long ago, some of those behind it may have waited for longer than a
+ * backlog is kept (`backlogKeptS`), which is an hour longer than the latest turn of a body.
  */
 const lateMsMax = 30 * 60_000;
 
@@ -38,7 +38,7 @@ export async function examineUnfinished(
   for (const queue of queues) {
     const { begun, waiting } = await unfinishedIds(redis, queue, examinedMax);
     const areFew = begun.length + waiting.length <= examinedMax;
-    if (!areFew && (begun.length > examinedMax || (await isLate(queue)))) return undefined;
+    if (!areFew && (begun.length > examinedMax || (await isLate(redis, queue)))) return undefined;
     isComplete &&= areFew;
     for (const payload of await payloadsOf(redis, queue, areFew ? [...begun, ...waiting] : begun)) {
       if (payload === undefined) continue;
@@ -80,10 +80,25 @@ export async function nextDueAtMs(lane: Queue): Promise<number | undefined> {
   return dueAtMs.length === 0 ? undefined : Math.min(...dueAtMs);
 }
 
-/** Returns whether the next body was due {@link lateMsMax} ago. */
-async function isLate(queue: Queue): Promise<boolean> {
-  const dueAtMs = await nextDueAtMs(queue);
-  return dueAtMs !== undefined && dueAtMs < Date.now() - lateMsMax;
+/** BullMQ sorts by the priority times this, plus a counter. */
+const scorePerPriority = 2 ** 32;
+
+/**
+ * Returns the turn of the next body of a lane, in seconds since the epoch; undefined when none waits. See LaneSchedule.
+ * @throws the error of Redis
+ */
+export async function readNextTurnS(redis: Redis, lane: Queue): Promise<number | undefined> {
+  const [baseS, [, score]] = await Promise.all([
+    redis.get(laneBaseKey),
+    redis.zrange(lane.toKey('prioritized'), '0', '0', 'WITHSCORES'),
+  ]);
+  return score === undefined ? undefined : Number(baseS ?? 0) + Math.floor(Number(score) / scorePerPriority);
+}
+
+/** Returns whether the turn of the next body was {@link lateMsMax} ago. */
+async function isLate(redis: Redis, queue: Queue): Promise<boolean> {
+  const turnS = await readNextTurnS(redis, queue);
+  return turnS !== undefined && turnS * 1_000 < Date.now() - lateMsMax;
 }
 
 /**
