@@ -92,7 +92,8 @@ export function createApiProcess(config: Config): ApiProcess {
   const probes = createProbes({ postgres: credentials, clickhouse, redis }, () =>
     queueConcern({ redis, clock, queues: bodyQueues, refusal: () => receiving.gate.refusal }),
   );
-  const feedback = { postgres, cursorSecret, reads: new FeedbackReads(postgres), counts: new FeedbackCounts() };
+  const feedbackReads = new FeedbackReads(postgres, () => whyStuck(probes, 'records'));
+  const feedback = { postgres, cursorSecret, reads: feedbackReads, counts: new FeedbackCounts() };
   metrics.exportCounts(feedback.counts);
   const executions = createExecutions({
     ...{ clickhouse, postgres, feedback: feedback.reads, cursorSecret, logger },

@@ -58,18 +58,33 @@ const position = z.tuple([
  * @throws RateLimitedError when the lane is full
  * @throws UnavailableError while a store is unavailable
  */
-export function listExecutionsPage(deps: ListExecutionsDeps, input: ListExecutionsInput, reader: Reader) {
+export async function listExecutionsPage(deps: ListExecutionsDeps, input: ListExecutionsInput, reader: Reader) {
+  // Feedback may wait for Postgres, which must not keep a place from lists that do not ask for it.
+  const asked = await askedOf(deps, input, reader);
   const { filter, include_total: includeTotal, q } = input.query;
   const searches =
     filter !== undefined || includeTotal || q !== undefined || input.query[attributePrefix] !== undefined;
   const clickhouse = stoppable(deps.clickhouse, reader.signal);
-  return deps.lanes[searches ? 'search' : 'quick'](reader, () => readPage({ ...deps, clickhouse }, input, reader));
+  return deps.lanes[searches ? 'search' : 'quick'](reader, () =>
+    readPage({ ...deps, clickhouse }, asked, { input, reader }),
+  );
 }
 
-async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput, reader: Reader) {
-  const { projectId, query } = input;
-  const { workspaceId } = reader;
-  const { cursor, limit, fields, include_total: includeTotal, ...asked } = query;
+/** The list that is asked for, and where its page starts. */
+interface Asked {
+  list: ListQuery;
+  window: { from: Date; to: Date };
+  start: { asOfMs: number; after: { key: string | null; traceId: string } } | undefined;
+  /** What a cursor belongs to. */
+  fingerprint: string;
+}
+
+async function askedOf(
+  deps: ListExecutionsDeps,
+  { projectId, query }: ListExecutionsInput,
+  reader: Reader,
+): Promise<Asked> {
+  const { cursor, limit: _limit, fields: _fields, include_total: _includeTotal, ...asked } = query;
   const { from, to, sort, ...filters } = asked;
   const fingerprint = fingerprintOf({ list: 'executions', projectId, ...asked });
   const decoded = cursor === undefined ? undefined : decodeCursor(deps.cursorSecret, fingerprint, cursor, position);
@@ -78,10 +93,21 @@ async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput, re
     projectId,
     fromUnixNano: unixNanoFromDate(window.from),
     toUnixNano: unixNanoFromDate(window.to),
-    condition: await conditionFor(deps, projectId, reader, { condition: conditionOf(filters), from: window.from }),
+    condition: await withFeedback(deps, projectId, reader, { condition: conditionOf(filters), from: window.from }),
     sort,
   };
   const start = decoded && { asOfMs: decoded[2], after: { key: decoded[3], traceId: decoded[4] } };
+  return { list, window, start, fingerprint };
+}
+
+async function readPage(
+  deps: ListExecutionsDeps,
+  { list: asked, window, start, fingerprint }: Asked,
+  { input: { projectId, query }, reader: { workspaceId } }: { input: ListExecutionsInput; reader: Reader },
+) {
+  const { limit, fields, include_total: includeTotal } = query;
+  const mentions = (ids: readonly string[]) => findPromptMentions(deps.postgres, projectId, ids);
+  const list = { ...asked, condition: await expandPrompts(asked.condition, mentions) };
   const [{ rows, asOfMs = 0 }, total] = await Promise.all([
     readList(deps.clickhouse, list, start, limit + 1),
     includeTotal ? countExecutions(deps.clickhouse, list) : undefined,
@@ -119,17 +145,16 @@ const lastTimeMs = Date.UTC(9999, 0);
 /** Executions may start this long after their feedback, by the clock of their client. */
 const clockToleranceMs = 24 * 60 * 60_000;
 
-/** Replaces in a condition what ClickHouse does not know: names of prompts, and feedback. */
-async function conditionFor(
-  { postgres, feedback }: ListExecutionsDeps,
+/** Replaces feedback in a condition, which ClickHouse does not know. */
+function withFeedback(
+  { feedback }: ListExecutionsDeps,
   projectId: string,
   reader: Reader,
   { condition, from }: { condition: Condition; from: Date },
 ): Promise<Condition> {
-  const expanded = await expandPrompts(condition, (ids) => findPromptMentions(postgres, projectId, ids));
   const sinceMs = from.getTime() - clockToleranceMs;
   const project = { projectId, workspaceId: reader.workspaceId };
-  return expandFeedback(expanded, (max) => feedback.tracesWith(project, sinceMs, max, reader));
+  return expandFeedback(condition, (max) => feedback.tracesWith(project, sinceMs, max, reader));
 }
 
 const idsOf = (rows: readonly ListedExecution[]) => rows.map(({ execution }) => execution.traceId);

@@ -29,6 +29,7 @@ const waitMsMax = 1_000;
  */
 export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
   readonly #postgres: Postgres;
+  readonly #whyStuck: () => Error | undefined;
   readonly #hasAny: LRUCache<string, boolean>;
   /**
    * Statements in progress. All workspaces share them. A statement keeps its place and its connection until it ends, also
@@ -36,13 +37,15 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
    */
   readonly #lane = new FairLane({
     ...{ name: 'reads of feedback', capacity: 4, perKey: 2 },
-    ...{ waitingPerKey: 64, waitingMax: 1_024, waitMsMax: requestWaitMsMax },
+    ...{ waitingPerKey: 64, waitingMax: 1_024, waitMsMax: requestWaitMsMax, whyStuck: () => this.#whyStuck() },
   });
   /** Projects for which Postgres is not asked again for now. */
   readonly #skipped = new LRUCache<string, true>({ max: projectsMax, ttl: waitMsMax });
 
-  constructor(postgres: Postgres) {
+  /** @param whyStuck why Postgres does not answer now; undefined while it does */
+  constructor(postgres: Postgres, whyStuck: () => Error | undefined = () => undefined) {
     this.#postgres = postgres;
+    this.#whyStuck = whyStuck;
     this.#hasAny = new LRUCache({
       max: projectsMax,
       ttl: lifeMs,
@@ -78,15 +81,34 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
   }
 
   async tracesWith({ workspaceId, projectId }: ProjectOfFeedback, fromMs: number, max: number, waiter: Waiter) {
+    this.#requireAnswers();
     if (!(await this.#has(projectId))) return [];
     const find = () => findTracesWithFeedback(this.#postgres, { projectId, fromMs, max });
-    return this.#lane.run(workspaceId, find, { waiter });
+    return this.#run(workspaceId, find, waiter);
   }
 
   /** Feedback on a prompt alone does not count as feedback on executions, so it is always looked for. */
   async ofPrompt({ workspaceId, projectId }: ProjectOfFeedback, query: QueryOfPrompt, waiter: Waiter) {
+    this.#requireAnswers();
     const list = () => listFeedbackOfPrompt(this.#postgres, { projectId, ...query });
-    return this.#lane.run(workspaceId, list, { waiter });
+    return this.#run(workspaceId, list, waiter);
+  }
+
+  /** Those that wait for Postgres would keep their places in the lane of reads. */
+  #requireAnswers(): void {
+    const stuck = this.#whyStuck();
+    if (stuck !== undefined) throw stuck;
+  }
+
+  async #run<T>(workspaceId: string, read: () => Promise<T>, waiter: Waiter): Promise<T> {
+    return this.#lane.run(
+      workspaceId,
+      () => {
+        this.#requireAnswers();
+        return read();
+      },
+      { waiter },
+    );
   }
 
   async #has(projectId: string): Promise<boolean> {
