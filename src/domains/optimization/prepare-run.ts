@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { InvalidError } from '../../lib/errors.ts';
-import type { FairLane } from '../../lib/fair-lane.ts';
 import type { Waiter } from '../../lib/fair-lane-options.ts';
 import { mapInSlices, type Rest, sharedThird } from '../../lib/pace.ts';
 import type { OverrideCache, PriceTable } from '../pricing/index.ts';
@@ -28,8 +27,6 @@ export interface PrepareRunDeps extends RowsFromExecutionsDeps {
   source: PartSource;
   prices: { table: PriceTable; overrides: OverrideCache };
   models: ModelDefaults;
-  /** For rows from executions. Shared by all workspaces. */
-  rowsLane: FairLane;
 }
 
 export interface PrepareRunInput {
@@ -105,11 +102,7 @@ async function findRows(
     return { rows, dropped: 0, warnings: [] };
   }
   const { filter } = dataset;
-  const found = await deps.rowsLane.run(
-    project.workspaceId,
-    () => rowsFromExecutions(deps, { project, prompt, variables, filter, signal: waiter.signal, rest }),
-    { waiter },
-  );
+  const found = await rowsFromExecutions(deps, { project, prompt, variables, filter, waiter, rest });
   const why = found.warnings.map(({ message }) => `. ${message}`).join('');
   requireEnough(found.rows.length, ` from executions with feedback (${filter.feedback})${why}`);
   return { ...found, dropped: Object.values(found.dropped).reduce((sum, count) => sum + count, 0) };

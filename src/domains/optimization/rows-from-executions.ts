@@ -1,11 +1,11 @@
 import { FairLane } from '../../lib/fair-lane.ts';
-import { requestWaitMsMax } from '../../lib/fair-lane-options.ts';
+import { requestWaitMsMax, type Waiter } from '../../lib/fair-lane-options.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import { mapInSlices, type Rest } from '../../lib/pace.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { FeedbackKind } from '../feedback/index.ts';
-import { findRatedCalls } from './from-executions/find-rated-calls.ts';
+import { findRatedCalls, type Turn } from './from-executions/find-rated-calls.ts';
 import { readRatedCalls } from './from-executions/read-rated-calls.ts';
 import { RowCollection } from './from-executions/row-collection.ts';
 import type { DropReason, ExecutionRow } from './from-executions/row-of-call.ts';
@@ -19,9 +19,14 @@ const callsPerPage = 50;
 export const executionRowsMax = 1_000;
 export const executionRowsDefault = 500;
 
+/** After this time the rows so far are used. A request without an answer is closed after 60 s. */
+const readingMsMax = 30_000;
+
 export interface RowsFromExecutionsDeps {
   clickhouse: ClickHouse;
   postgres: Postgres;
+  /** See {@link createRowsLane}. */
+  rowsLane: FairLane;
 }
 
 export interface ExecutionsFilter {
@@ -43,7 +48,7 @@ export interface RowsFromExecutions {
 
 /**
  * Creates the lane of {@link rowsFromExecutions} of a process, shared by all workspaces. It is not that of analytics,
- * because rows of many calls take much longer than a dashboard should wait.
+ * because rows of many calls take much longer than a dashboard should wait. Each page takes a turn.
  */
 export function createRowsLane(whyStuck: () => Error | undefined): FairLane {
   return new FairLane({
@@ -61,36 +66,49 @@ export function createRowsLane(whyStuck: () => Error | undefined): FairLane {
  * Makes rows of recorded calls of a prompt that have feedback, newest first. A correction is what is
  * expected, otherwise the output if its feedback is positive. A call with other feedback gives a row
  * without an expected output. Calls that the service made for an optimization give none.
- * Reads the texts of {@link callsPerPage} calls at once.
- * @throws UnavailableError while a store is unavailable, and the reason of `signal`
+ * Reads the texts of {@link callsPerPage} calls at once, and ends early after {@link readingMsMax}.
+ * @throws UnavailableError while a store is unavailable, the errors of the lane, and the reason of `signal`
  */
 export async function rowsFromExecutions(
   deps: RowsFromExecutionsDeps,
   {
-    project: { projectId },
+    project: { projectId, workspaceId },
     prompt,
     variables,
     filter,
-    signal,
+    waiter,
     rest,
   }: {
-    project: { projectId: ProjectId };
+    project: { projectId: ProjectId; workspaceId: string };
     prompt: { id: string };
     /** The paths of the prompt's variables, and whether each is required. */
     variables: ReadonlyMap<string, boolean>;
     filter: ExecutionsFilter;
-    signal: AbortSignal;
+    waiter: Waiter;
     rest: Rest;
   },
 ): Promise<RowsFromExecutions> {
-  const stores = { ...deps, clickhouse: stoppable(deps.clickhouse, signal) };
-  const { calls, warnings } = await findRatedCalls(stores, { projectId, promptId: prompt.id, filter, signal });
+  const endMs = performance.now() + readingMsMax;
+  const isOver = () => performance.now() > endMs;
+  const turn: Turn = async (read) => {
+    waiter.signal.throwIfAborted();
+    return deps.rowsLane.run(workspaceId, read, { waiter });
+  };
+  const stores = { ...deps, clickhouse: stoppable(deps.clickhouse, waiter.signal) };
+  const { calls, warnings } = await findRatedCalls(stores, { projectId, promptId: prompt.id, filter, turn, isOver });
   const collection = new RowCollection(variables, filter);
-  for (let start = 0; start < calls.length && !collection.isFull; start += callsPerPage) {
-    signal.throwIfAborted();
-    const page = await readRatedCalls(stores, projectId, calls.slice(start, start + callsPerPage), rest);
-    await mapInSlices(page, (call) => collection.add(call), rest);
+  let start = 0;
+  for (; start < calls.length && !collection.isFull && !isOver(); start += callsPerPage) {
+    const page = calls.slice(start, start + callsPerPage);
+    const rated = await turn(() => readRatedCalls(stores, projectId, page, rest));
+    await mapInSlices(rated, (call) => collection.add(call), rest);
   }
+  const isCut = start < calls.length && !collection.isFull;
   const { rows, dropped } = collection;
-  return { rows, dropped, warnings: [...warnings, ...collection.warnings()] };
+  return { rows, dropped, warnings: [...warnings, ...(isCut ? [tookLong] : []), ...collection.warnings()] };
 }
+
+const tookLong: RunWarning = {
+  code: 'rows_truncated',
+  message: `Reading the executions took more than ${readingMsMax / 1_000} s. The rows are of the newest`,
+};

@@ -56,8 +56,9 @@ export async function fanOutEvents(postgres: Postgres, { windowMs }: { windowMs:
   return inTransaction(postgres, async (transaction) => {
     const { rows } = await transaction.raw<{ rows: FannedOut[] }>(eventsToFanOut, fanOutPage);
     if (rows.length === 0) return 0;
-    for (let start = 0; start < rows.length; start += insertedAtOnce) {
-      const deliveries = rows.slice(start, start + insertedAtOnce).flatMap(deliveryOf(transaction, windowMs));
+    const kept = await keepWebhooks(transaction, rows);
+    for (let start = 0; start < kept.length; start += insertedAtOnce) {
+      const deliveries = kept.slice(start, start + insertedAtOnce).map(deliveryOf(transaction, windowMs));
       if (deliveries.length > 0) await transaction('webhook_deliveries').insert(deliveries);
     }
     const ids = [...new Set(rows.map(({ event_id }) => event_id))];
@@ -70,17 +71,29 @@ export async function fanOutEvents(postgres: Postgres, { windowMs }: { windowMs:
   });
 }
 
+type ToDeliver = FannedOut & { webhook_id: string };
+
+/**
+ * Returns the events for webhooks that are not deleted meanwhile, and keeps these webhooks until the end of the
+ * transaction: a delivery without its webhook would undo the deliveries of all workspaces.
+ */
+async function keepWebhooks(transaction: Postgres, rows: readonly FannedOut[]): Promise<ToDeliver[]> {
+  const wanted = rows.flatMap((row) => (row.webhook_id === null ? [] : [row as ToDeliver]));
+  const ids = [...new Set(wanted.map(({ webhook_id }) => webhook_id))];
+  const kept = await transaction.raw<{ rows: { id: string }[] }>(
+    'select id from webhooks where id = any (?) order by id for key share',
+    [ids],
+  );
+  const existing = new Set(kept.rows.map(({ id }) => id));
+  return wanted.filter(({ webhook_id }) => existing.has(webhook_id));
+}
+
 function deliveryOf(transaction: Postgres, windowMs: number) {
-  return ({ webhook_id, event_id, workspace_id, project_id, created_at, created_at_us }: FannedOut) =>
-    webhook_id === null
-      ? []
-      : {
-          ...{ id: newId('dlv'), workspace_id, project_id, webhook_id, event_id },
-          next_attempt_at: transaction.raw("timestamptz 'epoch' + ?::bigint * interval '1 microsecond'", [
-            created_at_us,
-          ]),
-          expires_at: new Date(created_at.getTime() + windowMs),
-        };
+  return ({ webhook_id, event_id, workspace_id, project_id, created_at, created_at_us }: ToDeliver) => ({
+    ...{ id: newId('dlv'), workspace_id, project_id, webhook_id, event_id },
+    next_attempt_at: transaction.raw("timestamptz 'epoch' + ?::bigint * interval '1 microsecond'", [created_at_us]),
+    expires_at: new Date(created_at.getTime() + windowMs),
+  });
 }
 
 interface FannedOut {

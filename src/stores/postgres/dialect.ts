@@ -1,5 +1,5 @@
 import PostgresDialect from 'knex/lib/dialects/postgres/index.js';
-import { recognizePostgresError } from './errors.ts';
+import { isFatal, recognizePostgresError } from './errors.ts';
 
 /**
  * The Postgres of knex, but with errors for a caller. Knex sends everything through these two
@@ -20,6 +20,8 @@ export class RecognizingDialect extends PostgresDialect {
     try {
       return await super.query(connection, statement);
     } catch (error) {
+      // Postgres answers with FATAL and then closes the connection. Until that is known, the pool would give it away.
+      if (isFatal(error)) Object.assign(connection as object, { __knex__disposed: error });
       throw recognizePostgresError(error);
     }
   }

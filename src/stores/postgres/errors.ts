@@ -58,6 +58,23 @@ export function postgresAway(cause?: unknown): UnavailableError {
   return new UnavailableError('postgres_unavailable', 'The database cannot be reached at the moment.', { cause });
 }
 
+/** Tells whether Postgres has ended the connection with this error, or it had ended before. */
+export function isFatal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('severity' in error && error.severity === 'FATAL') || error.message.includes(notSent);
+}
+
+/** The driver says so of a statement on a connection that has ended. */
+const notSent = 'is not queryable';
+
+/**
+ * Tells whether a COMMIT that failed with this error was certainly rolled back: the transaction got no statement for
+ * too long before, or the statement was never sent.
+ */
+export function isRolledBack({ cause }: UnavailableError): boolean {
+  return codeOf(cause) === '25P03' || (cause instanceof Error && cause.message.includes(notSent));
+}
+
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -1,5 +1,6 @@
 import { OutcomeUnknownError, StatementTooSlowError, UnavailableError } from '../../lib/errors.ts';
 import type { Postgres, Transaction } from './client.ts';
+import { isRolledBack } from './errors.ts';
 
 /** What has become of a transaction. */
 export type TransactionOutcome = 'committed' | 'aborted' | 'in progress';
@@ -22,6 +23,7 @@ export async function inTransaction<T>(postgres: Postgres, work: (transaction: T
   } catch (error) {
     // Postgres rolls back a commit that it stops.
     if (!committing || !(error instanceof UnavailableError) || error instanceof StatementTooSlowError) throw error;
+    if (isRolledBack(error)) throw error;
     const detail =
       'The connection to the database was lost during the commit. It is not known whether the change was stored.';
     throw new OutcomeUnknownError(error.code, detail, { ...committing, cause: error.cause });

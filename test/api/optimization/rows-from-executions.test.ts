@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCallTexts } from '../../../src/domains/executions/index.ts';
 import { type FeedbackKind, findSaidOf } from '../../../src/domains/feedback/index.ts';
 import { findRatedCalls } from '../../../src/domains/optimization/from-executions/find-rated-calls.ts';
-import { rowsFromExecutions } from '../../../src/domains/optimization/rows-from-executions.ts';
+import { createRowsLane, rowsFromExecutions } from '../../../src/domains/optimization/rows-from-executions.ts';
+import { FairLane } from '../../../src/lib/fair-lane.ts';
 import type { ProjectId } from '../../../src/lib/ids.ts';
 import { oneTurn, type Rest } from '../../../src/lib/pace.ts';
 import {
@@ -51,6 +52,8 @@ async function aPrompt(project: ProjectOfTest, name: string): Promise<string> {
   return body.id;
 }
 
+const rowsLane = createRowsLane(() => undefined);
+
 function rowsOf(
   project: ProjectOfTest,
   promptId: string,
@@ -58,12 +61,12 @@ function rowsOf(
   from = clickhouse,
 ) {
   return rowsFromExecutions(
-    { postgres: api.postgres, clickhouse: from },
+    { postgres: api.postgres, clickhouse: from, rowsLane },
     {
-      project: { projectId: project.id as ProjectId },
+      project: { projectId: project.id as ProjectId, workspaceId: 'wsp_own' },
       prompt: { id: promptId },
       ...{ variables, filter: { feedback: 'any', limit: 1_000, ...filter } },
-      ...{ signal: new AbortController().signal, rest: oneTurn },
+      ...{ waiter: { signal: new AbortController().signal }, rest: oneTurn },
     },
   );
 }
@@ -290,7 +293,7 @@ describe('rowsFromExecutions', () => {
     const stores = { clickhouse, postgres: api.postgres };
     await storeRatedCalls(stores, project, { promptId, traces: 1_700, calls: 30, span: 1 });
     const wanted = { projectId: project.id as ProjectId, promptId, filter: { feedback: 'any' } } as const;
-    const found = await findRatedCalls(stores, { ...wanted, signal: new AbortController().signal });
+    const found = await findRatedCalls(stores, { ...wanted, turn: (read) => read(), isOver: () => false });
     expect(found.calls).toHaveLength(5_000);
     expect(found.calls.filter(({ spanId }) => spanId === storedSpanId(1))).toHaveLength(1_700);
     expect(found.calls.filter(({ isOnly }) => isOnly)).toEqual([]);
@@ -387,13 +390,48 @@ describe('rowsFromExecutions', () => {
   test('ends when its caller leaves', async () => {
     const project = await newProject(api);
     const call = rowsFromExecutions(
-      { postgres: api.postgres, clickhouse },
+      { postgres: api.postgres, clickhouse, rowsLane },
       {
-        ...{ project: { projectId: project.id as ProjectId }, prompt: { id: 'prm_none' }, variables },
-        ...{ filter: { feedback: 'any', limit: 10 }, signal: AbortSignal.abort(new Error('left')), rest: oneTurn },
+        project: { projectId: project.id as ProjectId, workspaceId: 'wsp_own' },
+        ...{ prompt: { id: 'prm_none' }, variables, filter: { feedback: 'any', limit: 10 }, rest: oneTurn },
+        waiter: { signal: AbortSignal.abort(new Error('left')) },
       },
     );
     await expect(call).rejects.toThrow('left');
+  });
+
+  test('leaves its place to another workspace after each page', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project, 'Sort');
+    await storeRatedCalls({ clickhouse, postgres: api.postgres }, project, {
+      promptId,
+      traces: 400,
+      calls: 1,
+      span: 1,
+    });
+    const lane = new FairLane({ name: 'rows', capacity: 1, perKey: 1, waitingPerKey: 1, waitingMax: 2 });
+    const turns: string[] = [];
+    const run = lane.run.bind(lane);
+    lane.run = (key, work, options) =>
+      run(
+        key,
+        () => {
+          turns.push(key);
+          if (turns.length === 1) void run('wsp_other', async () => void turns.push('wsp_other'));
+          return work();
+        },
+        options,
+      );
+    await rowsFromExecutions(
+      { postgres: api.postgres, clickhouse, rowsLane: lane },
+      {
+        project: { projectId: project.id as ProjectId, workspaceId: 'wsp_own' },
+        ...{ prompt: { id: promptId }, variables, filter: { feedback: 'any', limit: 1_000 } },
+        ...{ waiter: { signal: new AbortController().signal }, rest: oneTurn },
+      },
+    );
+    expect(turns.slice(0, 3)).toEqual(['wsp_own', 'wsp_other', 'wsp_own']);
+    expect(turns.length).toBeGreaterThan(8);
   });
 });
 

@@ -17,10 +17,14 @@ const windowMsDefault = 90 * dayMs;
 /** Calls may begin this long after their feedback, by the clock of their client. */
 const clockToleranceMs = dayMs;
 
+/** Runs a read in the turn of its workspace. */
+export type Turn = <T>(read: () => Promise<T>) => Promise<T>;
+
 /**
  * Returns the calls of a prompt in traces that have the wanted feedback, on anything in them, newest
- * first. Of very much feedback, and of very many calls in its traces, it looks at the newest.
- * @throws UnavailableError while a store is unavailable, and the reason of `signal`
+ * first. Of very much feedback, and of very many calls in its traces, it looks at the newest. Each page of feedback takes
+ * a turn, and none begins when the time is over.
+ * @throws UnavailableError while a store is unavailable, and what `turn` throws
  */
 export async function findRatedCalls(
   { clickhouse, postgres }: { clickhouse: ClickHouse; postgres: Postgres },
@@ -28,12 +32,14 @@ export async function findRatedCalls(
     projectId,
     promptId,
     filter,
-    signal,
+    turn,
+    isOver,
   }: {
     projectId: ProjectId;
     promptId: string;
     filter: { from?: string | undefined; to?: string | undefined; feedback: FeedbackKind };
-    signal: AbortSignal;
+    turn: Turn;
+    isOver: () => boolean;
   },
 ): Promise<{ calls: PromptCall[]; warnings: RunWarning[] }> {
   const toMs = filter.to === undefined ? Date.now() + clockToleranceMs : storableMs(filter.to);
@@ -43,13 +49,15 @@ export async function findRatedCalls(
   const seen = new Set<string>();
   const calls: PromptCall[] = [];
   let after: FeedbackPlace | undefined;
-  for (let page = 0; page < pagesMax && calls.length < callsMax; page++) {
-    signal.throwIfAborted();
-    const places = await findFeedbackPlaces(postgres, wanted, { after, limit: feedbackPerPage });
-    const feedback = places.filter(({ traceId }) => !seen.has(traceId));
-    for (const { traceId } of feedback) seen.add(traceId);
-    const ofPrompt = { projectId, window: { fromMs, toMs }, mentions };
-    calls.push(...(await findPromptCalls(clickhouse, ofPrompt, { feedback, limit: callsMax - calls.length })));
+  for (let page = 0; page < pagesMax && calls.length < callsMax && !isOver(); page++) {
+    const places = await turn(async () => {
+      const places = await findFeedbackPlaces(postgres, wanted, { after, limit: feedbackPerPage });
+      const feedback = places.filter(({ traceId }) => !seen.has(traceId));
+      for (const { traceId } of feedback) seen.add(traceId);
+      const ofPrompt = { projectId, window: { fromMs, toMs }, mentions };
+      calls.push(...(await findPromptCalls(clickhouse, ofPrompt, { feedback, limit: callsMax - calls.length })));
+      return places;
+    });
     after = places.at(-1);
     if (places.length < feedbackPerPage && calls.length < callsMax) return { calls: newestFirst(calls), warnings: [] };
   }
