@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { recordEvents } from '../../src/domains/events/index.ts';
+import { fanOutEvents } from '../../src/domains/webhooks/delivery-queue-store.ts';
 import { pruneEvents, pruneWebhooks } from '../../src/domains/webhooks/jobs.ts';
 import { lockWebhook } from '../../src/domains/webhooks/webhook-store.ts';
 import type { ProjectId } from '../../src/lib/ids.ts';
+import { connectPostgres } from '../../src/stores/postgres/client.ts';
 import { newProject, type ProjectOfTest } from '../support/api.ts';
 import { until } from '../support/until.ts';
 import { latestAudit } from '../support/users.ts';
@@ -105,6 +107,30 @@ describe('a receiver', () => {
       );
     });
     await untilDelivered(api, project, webhook, eventId);
+  });
+
+  test('whose webhook is deleted while deliveries are made costs no other workspace its deliveries', async () => {
+    const [project, other] = [await newProject(api), await newProject(api)];
+    const receiver = await receive((response) => response.end());
+    const webhook = await newWebhook(api, project, receiver);
+    const kept = await newWebhook(api, other, receiver);
+    await sendTest(api, project, webhook);
+    await sendTest(api, other, kept);
+    const beside = connectPostgres(api.config.databaseUrl, 2);
+    let made: Promise<number> | undefined;
+    await beside.transaction(async (deletion) => {
+      await deletion('webhooks').where({ id: webhook.id }).delete();
+      made = fanOutEvents(beside, { windowMs: 60_000 });
+      await until('deliveries wait for the deletion', 4_000, async () => {
+        const { rows } = await api.postgres.raw(
+          "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for key share%'",
+        );
+        return rows.length > 0;
+      });
+    });
+    await made;
+    await beside.destroy();
+    expect(await deliveriesOf(api, other, kept)).toHaveLength(1);
   });
 
   test('that redirects gets no other request than those to its own URL', async () => {

@@ -128,6 +128,6 @@ function oldestRunning(snapshot: string): bigint {
  * @throws UnavailableError
  */
 export async function pruneChanges(postgres: Postgres): Promise<number> {
-  const before = new Date(Date.now() - keptMs);
+  const before = postgres.raw("clock_timestamp() - ? * interval '1 millisecond'", [keptMs]);
   return postgres('changes').where('at', '<', before).delete();
 }

@@ -21,12 +21,15 @@ const silenceMsMax = { ofRequests: 4_000, ofWorkers: 15_000 };
 
 /**
  * Connects for requests. Every command is answered or fails within a second, whether Redis refuses,
- * hangs or is loading. A command that timed out may still have run, or run later: twice, if a Redis that hung gets it
- * again on the next connection. So commands must be idempotent.
+ * hangs or is loading. A command that timed out may still have run, or run later. It is not sent again on the next
+ * connection, because it would then count something twice.
  */
 export function connectRequestRedis(redisUrl: string): Redis {
   const socketTimeout = silenceMsMax.ofRequests;
-  const impatient = { maxRetriesPerRequest: 1, commandTimeout: 1_000, connectTimeout: 500, socketTimeout };
+  const impatient = {
+    ...{ maxRetriesPerRequest: 1, commandTimeout: 1_000, connectTimeout: 500, socketTimeout },
+    autoResendUnfulfilledCommands: false,
+  };
   return connect(redisUrl, impatient, { enableOfflineQueue: false, maxRedirections: 8 });
 }
 
@@ -41,7 +44,7 @@ export function connectWorkerRedis(redisUrl: string): Redis {
 
 type ConnectionOptions = Pick<
   CommonRedisOptions,
-  'maxRetriesPerRequest' | 'commandTimeout' | 'connectTimeout' | 'socketTimeout'
+  'maxRetriesPerRequest' | 'commandTimeout' | 'connectTimeout' | 'socketTimeout' | 'autoResendUnfulfilledCommands'
 >;
 
 /** `maxRedirections` counts the tries of a command in a cluster, 100 ms apart. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { OutcomeUnknownError, UnavailableError } from '../../../src/lib/errors.ts';
 import { allowPauses, allowStatements, connectPostgres, type Postgres } from '../../../src/stores/postgres/client.ts';
 import { inTransaction } from '../../../src/stores/postgres/transaction.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
@@ -57,4 +58,19 @@ test('a transaction that gets no statement for five seconds loses its locks, and
     await transaction.raw('select 1');
   });
   await expect(frozen.finally(() => postgres.destroy())).rejects.toMatchObject({ code: 'postgres_unavailable' });
+});
+
+test('a transaction that is ended before its commit is known to be undone, and its connection is not used again', async () => {
+  const postgres = connectPostgres(inject('serviceDatabaseUrl'), 1);
+  const beside = connectPostgres(inject('serviceDatabaseUrl'), 1);
+  const lock = 'select pg_advisory_xact_lock(20261129)';
+  const frozen = inTransaction(postgres, async (transaction) => {
+    await transaction.raw(lock);
+    await beside.transaction((other) => other.raw(lock));
+  });
+  const error: unknown = await frozen.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(UnavailableError);
+  expect(error).not.toBeInstanceOf(OutcomeUnknownError);
+  expect((await postgres.raw('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  await Promise.all([postgres.destroy(), beside.destroy()]);
 });
