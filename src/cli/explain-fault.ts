@@ -1,6 +1,6 @@
 import { ConfigError } from '../config.ts';
 import { UnavailableError } from '../lib/errors.ts';
-import { TopologyError } from '../stores/clickhouse/distribute-tables.ts';
+import { TopologyError } from '../stores/clickhouse/require-topology.ts';
 
 /** Returns one text for a fault that the operator can repair, and undefined for any other error. */
 export function explainFault(error: unknown): string | undefined {

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrate } from '../../src/cli/migrate.ts';
 import { connectClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { TopologyError } from '../../src/stores/clickhouse/distribute-tables.ts';
+import { TopologyError } from '../../src/stores/clickhouse/require-topology.ts';
 import { readRows } from '../../src/stores/clickhouse/statements.ts';
 import {
   type ClickHouseCluster,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { recordEvents } from '../../src/domains/events/index.ts';
-import { fanOutEvents } from '../../src/domains/webhooks/delivery-queue-store.ts';
+import { fanOutEvents } from '../../src/domains/webhooks/fan-out-events.ts';
 import { pruneEvents, pruneWebhooks } from '../../src/domains/webhooks/jobs.ts';
 import { lockWebhook } from '../../src/domains/webhooks/webhook-store.ts';
 import type { ProjectId } from '../../src/lib/ids.ts';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { clusterUrl, hasClusterSettings } from '../../src/lib/cluster-settings.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { TopologyError } from '../../src/stores/clickhouse/distribute-tables.ts';
-import { requireTopology } from '../../src/stores/clickhouse/require-topology.ts';
+import { requireTopology, TopologyError } from '../../src/stores/clickhouse/require-topology.ts';
 
 const url = inject('clickhouseUrl');
 const isSharded = hasClusterSettings(url);

@@ -9,13 +9,8 @@ import { countsKeys } from '../../stores/redis/names.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { recordAudit } from '../audit/index.ts';
 import { lockAttempt, storeAttempt, type Verdict } from './attempt-store.ts';
-import {
-  type ClaimedDelivery,
-  claimDeliveries,
-  expireDeliveries,
-  fanOutEvents,
-  fanOutPage,
-} from './delivery-queue-store.ts';
+import { type ClaimedDelivery, claimDeliveries, expireDeliveries } from './delivery-queue-store.ts';
+import { fanOutEvents, fanOutPage } from './fan-out-events.ts';
 import { failuresOfProbe, judgeAttempt, type WebhookTimes, webhookTimes } from './judge-attempt.ts';
 import { type Resolve, resolverFor, type Sending, type SendResult, sendWebhook } from './send-webhook.ts';
 import type { TargetPolicy } from './target.ts';

@@ -1,4 +1,5 @@
 import type { ClickHouse } from './client.ts';
+import { TopologyError } from './require-topology.ts';
 import { readRows, runStatement } from './statements.ts';
 
 /** Shards of ClickHouse with the tables, behind `Distributed` tables of the same names. */
@@ -11,9 +12,6 @@ export interface Cluster {
 
 /** Keeps a trace on one shard. Node computes the same: `crc32` of `node:zlib` over the 16 bytes of the id. */
 const shardingKey = 'CRC32(trace_id)';
-
-/** A server of ClickHouse is not set up as the variables say. The message tells what to change. */
-export class TopologyError extends Error {}
 
 /**
  * Creates `Distributed` tables over the tables of all shards, on the server of one shard and in the database `facade`.

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { clusterSettings, hasClusterSettings } from '../../lib/cluster-settings.ts';
 import type { ClickHouse } from './client.ts';
-import { TopologyError } from './distribute-tables.ts';
 import { readRows } from './statements.ts';
+
+/** A server of ClickHouse is not set up as the variables say. The message tells what to change. */
+export class TopologyError extends Error {}
 
 /**
  * Requires that the tables are as the URL of statements says, and that its settings have an effect: a proxy may leave

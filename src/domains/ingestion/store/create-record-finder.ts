@@ -31,7 +31,7 @@ const spansMax = 1_000;
  * Between the beginnings of two look-ups for a project. Its bodies that arrive meanwhile are asked about together.
  * After a look-up that took long, the next one begins only after twice that time: each statement takes some
  * milliseconds of a processor (10, as estimated from 45 a second), also if it finds nothing, and others want
- * ClickHouse then.
+ * ClickHouse then. Look-ups of `spansMax` that are full by then run one after the other: they gain nothing from waiting.
  */
 const lookUpPauseMs = 150;
 const restsPerLookUp = 2;
