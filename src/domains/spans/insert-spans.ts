@@ -11,15 +11,10 @@ import { spanTable } from './span-row.ts';
 const indexedMax = { rows: 1_000, bytes: 4 * 1024 * 1024 };
 
 /**
- * Stores rows as one block and resolves once ClickHouse has confirmed them. With a `token`, an
- * insert whose answer was lost can be repeated unchanged.
+ * Stores rows as one block and resolves once ClickHouse has confirmed them.
  * @throws the error of ClickHouse
  */
-export async function insertSpans(
-  clickhouse: ClickHouse,
-  encoded: readonly EncodedRows[],
-  { token }: { token?: string } = {},
-): Promise<void> {
+export async function insertSpans(clickhouse: ClickHouse, encoded: readonly EncodedRows[]): Promise<void> {
   const rows = encoded.reduce((sum, { rowCount }) => sum + rowCount, 0);
   const bytes = encoded.reduce((sum, part) => sum + part.bytes.length, 0);
   const indexLater = rows > indexedMax.rows || bytes > indexedMax.bytes;
@@ -30,6 +25,5 @@ export async function insertSpans(
     block,
     indexLater,
     isLarge: indexLater,
-    ...(token && { token }),
   });
 }

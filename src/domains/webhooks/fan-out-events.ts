@@ -41,9 +41,10 @@ type ToDeliver = FannedOut & { webhook_id: string };
 async function keepWebhooks(transaction: Postgres, rows: readonly FannedOut[]): Promise<ToDeliver[]> {
   const wanted = rows.flatMap((row) => (row.webhook_id === null ? [] : [row as ToDeliver]));
   const ids = [...new Set(wanted.map(({ webhook_id }) => webhook_id))];
+  const workspaceIds = [...new Set(wanted.map(({ workspace_id }) => workspace_id))];
   const kept = await transaction.raw<{ rows: { id: string }[] }>(
-    'select id from webhooks where id = any (?) order by id for key share',
-    [ids],
+    'select id from webhooks where workspace_id = any (?) and id = any (?) order by id for key share',
+    [workspaceIds, ids],
   );
   const existing = new Set(kept.rows.map(({ id }) => id));
   return wanted.filter(({ webhook_id }) => existing.has(webhook_id));

@@ -5,11 +5,13 @@ import { recognizeClickHouseError } from './errors.ts';
 
 /**
  * Sends a Native block as one insert, chunk by chunk, and resolves after ClickHouse has confirmed
- * it. With a `token`, a repeated insert is stored once. With `indexLater`, the first merge builds
+ * it. With `indexLater`, the first merge builds
  * the skip indexes; until then searches read the rows. One with many rows (`isLarge`) leaves the
  * processor to others.
  * Rows are not collapsed during the insert: merges and FINAL do that, and it would double the work
- * of ClickHouse.
+ * of ClickHouse. They collapse repeated inserts as well. Its own deduplication is not used: it notes an insert before
+ * its rows are there (ClickHouse 26, `MergeTreeSink`), so a server that is killed in between loses rows when the
+ * insert is repeated.
  * @throws UnavailableError when ClickHouse is unavailable, completely or in part
  * @throws the error of ClickHouse when it refuses the rows
  */
@@ -19,7 +21,6 @@ export async function insertBlock(
     table: string;
     columns: readonly string[];
     block: Iterable<Buffer>;
-    token?: string;
     indexLater?: boolean;
     isLarge?: boolean;
   },
@@ -34,9 +35,8 @@ export async function insertBlock(
         optimize_on_insert: 0,
         wait_end_of_query: 1,
         materialize_skip_indexes_on_insert: insert.indexLater === true ? 0 : 1,
-        // `insert_deduplicate` has no effect since ClickHouse 26: equal blocks without a token would be stored once.
-        deduplicate_insert: insert.token === undefined ? 'disable' : 'enable',
-        ...(insert.token === undefined ? {} : { insert_deduplication_token: insert.token }),
+        // `insert_deduplicate` has no effect since ClickHouse 26.
+        deduplicate_insert: 'disable',
       },
     });
     for await (const _ of stream); // `exec` answers with a stream; the insert is confirmed when it ends.

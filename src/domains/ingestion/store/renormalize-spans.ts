@@ -130,10 +130,6 @@ function costAgain(stored: StoredSpan, normalized: NormalizedSpan): SpanCost {
   return keptCost(storedCost(stored), normalized);
 }
 
-/**
- * Writes rows without a deduplication token: an insert of rows from other normalizer rules must not
- * be taken for a repetition of this one.
- */
 async function writeSpans(clickhouse: ClickHouse, rows: readonly SpanRow[]): Promise<void> {
   if (rows.length === 0) return;
   await insertSpans(clickhouse, [spanTable.encode(rows)]);

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { originOf } from '../../../lib/errors.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
@@ -26,7 +25,7 @@ export interface BatchKind {
    * Stores encoded rows.
    * @throws the error of ClickHouse
    */
-  insert(clickhouse: ClickHouse, rows: readonly EncodedRows[], options: { token: string }): Promise<void>;
+  insert(clickhouse: ClickHouse, rows: readonly EncodedRows[]): Promise<void>;
   /**
    * Does what must be done when the rows are stored, or puts it on a durable list.
    * @throws the error of Redis; the jobs are then tried again
@@ -121,19 +120,16 @@ function meaningOf(error: unknown): keyof typeof triesMax {
 }
 
 /**
- * Stores the rows of all entries and resolves once ClickHouse has confirmed them. The deduplication
- * token is made of each job id (a hash of the body) and its time of receipt, so that an insert
- * whose answer was lost can be repeated unchanged. If the batch is cut differently, its rows
- * collapse by key.
+ * Stores the rows of all entries and resolves once ClickHouse has confirmed them. An insert whose answer was lost
+ * can be repeated: its rows collapse by key.
  * @throws the error of ClickHouse
  */
 export async function insertBatch(
   { clickhouse, kind }: Pick<StoreBatchDeps, 'clickhouse' | 'kind'>,
   entries: readonly BatchEntry[],
 ): Promise<void> {
-  const token = createHash('sha256')
-    .update(entries.map(({ jobId, receivedAtMs }) => `${jobId}@${receivedAtMs}`).join())
-    .digest('hex');
-  const rows = entries.map(({ encoded }) => encoded.rows);
-  await kind.insert(clickhouse, rows, { token });
+  await kind.insert(
+    clickhouse,
+    entries.map(({ encoded }) => encoded.rows),
+  );
 }
