@@ -41,7 +41,7 @@ describe('kill -9 of the worker between storing spans and their log records', ()
       await stack.worker.start();
     }
     await sending;
-    await stack.untilIdle(45_000);
+    await stack.untilIdle(90_000);
     for (const [number, { ids }] of sent.entries()) {
       const span = await until(`the content of call ${number}`, 30_000, async () => {
         const read = await readSpan(project, ids.traceId);

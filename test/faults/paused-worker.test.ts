@@ -71,7 +71,7 @@ describe('a worker that lost the locks of its jobs in a pause', () => {
     await stack.worker.kill();
     clickhouse('SIGCONT');
     await stack.worker.start();
-    await until('all are stored', 30_000, async () => (await jobs()).length === 0);
+    await stack.untilIdle(30_000);
     expect(await triedAlone()).toBe(before);
   });
 

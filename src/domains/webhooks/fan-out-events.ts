@@ -40,6 +40,7 @@ type ToDeliver = FannedOut & { webhook_id: string };
  */
 async function keepWebhooks(transaction: Postgres, rows: readonly FannedOut[]): Promise<ToDeliver[]> {
   const wanted = rows.flatMap((row) => (row.webhook_id === null ? [] : [row as ToDeliver]));
+  if (wanted.length === 0) return [];
   const ids = [...new Set(wanted.map(({ webhook_id }) => webhook_id))];
   const workspaceIds = [...new Set(wanted.map(({ workspace_id }) => workspace_id))];
   const kept = await transaction.raw<{ rows: { id: string }[] }>(
