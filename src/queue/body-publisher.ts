@@ -12,10 +12,9 @@ import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog, retryOptions } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
 import { LaneSchedule } from './lane-schedule.ts';
-import { oldestOf } from './queue-stats.ts';
 import { RedisClock } from './redis-clock.ts';
 import { addStoreBody, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
-import { examineUnfinished, nextDueAtMs, readNextTurnS } from './unfinished-receipt.ts';
+import { examineUnfinished, readNextTurnS } from './unfinished-receipt.ts';
 
 export type { AwaitedBody } from './body-outcomes.ts';
 export type { SpanMeter } from './store-body-script.ts';
@@ -47,12 +46,6 @@ export interface BodyPublisher {
    * @throws the error of Redis, and RangeError when it is not known, because too many bodies wait to be examined
    */
   oldestUnfinishedAtMs(workspaceId: string): Promise<number | undefined>;
-  /**
-   * Returns when it was the turn of the next body that waits, in milliseconds since the epoch;
-   * undefined when none waits.
-   * @throws the error of Redis
-   */
-  nextDueAtMs(): Promise<number | undefined>;
   /**
    * Returns whether a body with this id is unfinished, or was stored in the last minutes.
    * @throws UnavailableError when Redis is unavailable
@@ -117,7 +110,7 @@ export function createBodyPublisher(
     addStoreBody(transaction, { keys, body, meter, share, receivedAtMs: payload.receivedAtMs });
     const nextDueS = await nextDue[share.lane]();
     const { priority, delayS } = schedule.turnOf(workspaceId, share, { nowMs, baseS, nextDueS });
-    const data = delayS === 0 ? payload : { ...payload, delayS };
+    const data = { ...payload, delayS };
     const job = new Job(queue, 'ingestBody', data, { ...jobOptions, jobId, priority, timestamp: nowMs }, jobId);
     await job.addJob(transaction, {});
     transaction.runCommand('info', ['persistence']);
@@ -125,8 +118,7 @@ export function createBodyPublisher(
     const stored = readStoredBody(first);
     schedule.learn(workspaceId, share.lane, { cost: stored.backlog.cost, atMs: nowMs });
     baseS = stored.baseS;
-    // A priority from the old base would delay the job by a day. Correcting it after the insert is
-    // safe: the lanes were empty when the base was reset.
+    // A priority from the old base would delay the job by a day behind those that wait.
     if (baseS !== usedBaseS && !stored.duplicate) {
       await job.changePriority({ priority: Math.max(1, priority + usedBaseS - baseS) });
     }
@@ -158,7 +150,6 @@ export function createBodyPublisher(
       if (oldestAtMs === -Infinity) throw new RangeError('Too many bodies wait');
       return oldestAtMs;
     },
-    nextDueAtMs: () => oldestOf(queues, nextDueAtMs),
     async isKnown(jobId) {
       const keys = queues.map((queue) => queue.toKey(jobId));
       const known = await Promise.all(keys.map((key) => redis.exists(key))).catch((error: unknown) => {

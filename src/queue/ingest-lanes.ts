@@ -22,6 +22,11 @@ export const ingestLanes = ['ingest', 'ingest-large'] as const;
 
 export type IngestLane = (typeof ingestLanes)[number];
 
+/** Returns whether a queue is a lane. The priorities of other queues are no times. */
+export function isLane(queue: string): queue is IngestLane {
+  return (ingestLanes as readonly string[]).includes(queue);
+}
+
 /**
  * Returns the lane of a body. It depends on the payload alone, so that a resend goes to the same
  * lane.

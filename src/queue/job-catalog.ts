@@ -24,7 +24,7 @@ export const ingestBodyPayload = z.object({
   /** Bytes of resources and scopes that the rows repeat; absent when none, and in a job of an older version. */
   repeatedBytes: z.number().int().optional(),
   receivedAtMs: z.number().int(),
-  /** Seconds that the backlog of its own workspace delays it; absent when none, and in a job of an older version. */
+  /** Whole seconds that the backlog of its own workspace delays it; absent in a job of an older version. */
   delayS: z.number().int().optional(),
 });
 

@@ -3,6 +3,7 @@ import { mapInSlices } from '../lib/pace.ts';
 import type { Redis } from '../stores/redis/client.ts';
 import { backlogKey, laneBaseKey } from '../stores/redis/names.ts';
 import { oldestReceiptMs } from './backlog.ts';
+import { isLane } from './ingest-lanes.ts';
 import { type IngestBodyPayload, ingestBodyPayload } from './job-catalog.ts';
 
 /** If a queue has more unfinished bodies than this, those that wait for their first turn are not examined. */
@@ -69,36 +70,29 @@ async function readBacklogs(redis: Redis, workspaceIds: readonly string[]): Prom
   return new Map(workspaceIds.map((id, index) => [id, oldest[index] ?? -Infinity]));
 }
 
-/**
- * Returns when the next body of a lane was due, in milliseconds since the epoch; undefined when none waits. It is
- * the time of receipt, or later by the backlog that its workspace had, so it can be in the future. The time of the lane
- * does not matter: it stands nearly still while the workers are slow, and a backlog of one workspace makes none late.
- */
-export async function nextDueAtMs(lane: Queue): Promise<number | undefined> {
-  const heads = await Promise.all([lane.getWaiting(0, 0), lane.getPrioritized(0, 0)]);
-  const dueAtMs = heads.flat().map(({ timestamp, data }) => timestamp + 1_000 * (Object(data).delayS ?? 0));
-  return dueAtMs.length === 0 ? undefined : Math.min(...dueAtMs);
-}
-
 /** BullMQ sorts by the priority times this, plus a counter. */
-const scorePerPriority = 2 ** 32;
+export const scorePerPriority = 2 ** 32;
 
 /**
  * Returns the turn of the next body of a lane, in seconds since the epoch; undefined when none waits. See LaneSchedule.
  * @throws the error of Redis
  */
 export async function readNextTurnS(redis: Redis, lane: Queue): Promise<number | undefined> {
-  const [baseS, [, score]] = await Promise.all([
-    redis.get(laneBaseKey),
-    redis.zrange(lane.toKey('prioritized'), '0', '0', 'WITHSCORES'),
-  ]);
-  return score === undefined ? undefined : Number(baseS ?? 0) + Math.floor(Number(score) / scorePerPriority);
+  // Together, because the base and all scores change together.
+  const transaction = redis.multi().get(laneBaseKey).zrange(lane.toKey('prioritized'), '0', '0', 'WITHSCORES');
+  const [base, next] = ((await transaction.exec()) ?? []).map(([error, value]) => {
+    if (error !== null) throw error;
+    return value;
+  });
+  const score = (next as string[])[1];
+  return score === undefined ? undefined : Number(base ?? 0) + Math.floor(Number(score) / scorePerPriority);
 }
 
-/** Returns whether the turn of the next body was {@link lateMsMax} ago. */
+/** Returns whether the turn of the next body was {@link lateMsMax} ago, or its receipt in a queue without turns. */
 async function isLate(redis: Redis, queue: Queue): Promise<boolean> {
-  const turnS = await readNextTurnS(redis, queue);
-  return turnS !== undefined && turnS * 1_000 < Date.now() - lateMsMax;
+  const turnS = isLane(queue.name) ? await readNextTurnS(redis, queue) : undefined;
+  const atMs = turnS === undefined ? (await queue.getPrioritized(0, 0))[0]?.timestamp : turnS * 1_000;
+  return atMs !== undefined && atMs < Date.now() - lateMsMax;
 }
 
 /**

@@ -9,6 +9,7 @@ import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-pu
 import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { type BodyQueues, dropBody } from '../../src/queue/drop-body.ts';
 import { type IngestBodyPayload, jobCatalog } from '../../src/queue/job-catalog.ts';
+import { createLateness } from '../../src/queue/lane-lateness.ts';
 import { oldestOf, oldestWaitingAtMs } from '../../src/queue/queue-stats.ts';
 import { examineUnfinished } from '../../src/queue/unfinished-receipt.ts';
 import { connectRequestRedis, connectWorkerRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
@@ -300,6 +301,37 @@ describe('the order of the lane', () => {
     await sweepBodies({ redis, ...queues });
     expect(Number(await redis.get(laneBaseKey))).toBeGreaterThan(oldBaseS - 100_000 + 86_400);
   });
+
+  test('is kept when the base moves while bodies wait, and one is in progress', async () => {
+    const lane = publisher.queue;
+    const oldBaseS = Math.floor(Date.now() / 1_000) - 100_000;
+    await redis.set(laneBaseKey, oldBaseS);
+    const other = createBodyPublisher(requests);
+    const busy = newWorkspace();
+    for (let i = 0; i < 12; i++) await publish(busy, { inflatedBytes: 512 * 1024 }, other);
+    const connection = connectWorkerRedis(redisUrl);
+    const worker = new Worker(lane.name, null, { connection, prefix: queuePrefix(lane.name) });
+    const begun = await worker.getNextJob('token');
+    const before = await redis.zrange(lane.toKey('prioritized'), '0', '-1');
+    expect(before).toHaveLength(11);
+    await sweepBodies({ redis, ...queues });
+    const movedS = Number(await redis.get(laneBaseKey)) - oldBaseS;
+    expect(movedS).toBeGreaterThan(99_000);
+    expect(await redis.zrange(lane.toKey('prioritized'), '0', '-1')).toEqual(before);
+    // The publisher still reckons by the base before.
+    const quiet = await publish(newWorkspace(), {}, other);
+    const priorityOf = async (jobId: string) => Number(await redis.hget(lane.toKey(jobId), 'priority'));
+    expect(await priorityOf(String(begun?.id))).toBe(1);
+    for (const id of [...before, quiet.jobId]) expect(await priorityOf(id)).toBeLessThan(1_000);
+    await begun?.moveToDelayed(Date.now() - 1, 'token');
+    const ended = await endAll();
+    // Two more have the same turn, as seconds.
+    expect(ended.indexOf(String(begun?.id))).toBeLessThan(4);
+    expect(ended.indexOf(quiet.jobId)).toBeLessThan(8);
+    expect(ended.filter((id) => before.includes(id))).toEqual(before);
+    await Promise.all([worker.close(), other.close()]);
+    connection.disconnect();
+  });
 });
 
 test('a body does not wait for the backlog of another workspace whose turn is over, because the workers are slow', async () => {
@@ -339,25 +371,56 @@ describe('while bodies of an hour ago wait', () => {
     // The workers have stored those whose turn was before.
     for (const { jobId } of sent.slice(0, 9)) await publisher.forget(jobId);
     expect(await oldestOf(publisher.queues, oldestWaitingAtMs)).toBe(anHourAgoMs);
-    expect(refusalOf(info, await publisher.nextDueAtMs(), 2)).toBeUndefined();
+    expect(refusalOf(info, await waitingSinceMs(), 2)).toBeUndefined();
   });
 
-  test('that are the backlog of one workspace in a late lane, others are accepted', async () => {
-    // The first body makes the lane late by an hour, as slow workers do.
-    const first = await publish(newWorkspace(), {}, then);
-    const busy = newWorkspace();
-    const sent: Published[] = [];
-    for (let i = 0; i < 3; i++) sent.push(await publish(busy, { inflatedBytes: 3_600 * 1024 * 1024 }));
-    for (const { jobId } of [first, ...sent.slice(0, 1)]) await publisher.forget(jobId);
-    const nextDueAtMs = (await publisher.nextDueAtMs()) ?? 0;
-    expect(nextDueAtMs - Date.now()).toBeGreaterThan(3_000_000);
-    expect(refusalOf(info, nextDueAtMs, 2)).toBeUndefined();
+  test('that are the backlog of one workspace, and whose turn was long ago because it is served slowly, others are accepted', async () => {
+    const [first, second] = await publishBacklog();
+    await publisher.forget(first.jobId);
+    const [waiting] = (await publisher.queues[1]?.getPrioritized(0, 0)) ?? [];
+    expect(waiting).toMatchObject({ id: second.jobId, data: { delayS: 8 } });
+    expect(refusalOf(info, await waitingSinceMs(), 2)).toBeUndefined();
   });
+
+  test('of an older version, which do not tell the backlog before them, others are accepted', async () => {
+    const { jobId, payload } = await publish(newWorkspace(), {}, then);
+    await redis.hset(publisher.queue.toKey(jobId), 'data', JSON.stringify(payload));
+    expect(refusalOf(info, await waitingSinceMs(), 2)).toBeUndefined();
+  });
+
+  test('that are the backlog of one workspace, and of which none is served for 15 minutes, all are refused', async () => {
+    const [first, second] = await publishBacklog();
+    await publisher.forget(first.jobId);
+    let nowMs = Date.now();
+    const lateness = createLateness(publisher.queues, () => nowMs);
+    const refusal = async () => refusalOf(info, await lateness(), 2, nowMs);
+    expect(await refusal()).toBeUndefined();
+    nowMs += 16 * 60_000;
+    expect(await refusal()).toMatch(/15 minutes behind/);
+    await publisher.forget(second.jobId);
+    expect(await refusal()).toBeUndefined();
+  });
+
+  test('but none that is tried alone is late, how many they are does not matter', async () => {
+    for (let place = 1; place <= 3; place++) {
+      await queues.isolation.add('isolateBody', payloadOf(newWorkspace(), {}), { priority: place });
+    }
+    expect(await examineUnfinished(redis, [queues.isolation], { examinedMax: 1 })).toBeDefined();
+    await queues.isolation.drain();
+  });
+
+  const waitingSinceMs = () => createLateness(publisher.queues, Date.now)();
+
+  async function publishBacklog() {
+    const busy = newWorkspace();
+    const send = () => publish(busy, { inflatedBytes: 8 * 1024 * 1024 }, then);
+    return [await send(), await send(), await send()] as const;
+  }
 
   test('because the workers are away, all are refused', async () => {
     await publish(newWorkspace(), {}, then);
     await publish(newWorkspace(), { inflatedBytes: 400 * 1024 * 1024 });
-    expect(refusalOf(info, await publisher.nextDueAtMs(), 2)).toMatch(/15 minutes behind/);
+    expect(refusalOf(info, await waitingSinceMs(), 2)).toMatch(/15 minutes behind/);
     // Their backlogs may have expired, so nothing is known of any workspace.
     expect(await examineUnfinished(redis, queues.ingest, { examinedMax: 0 })).toBeUndefined();
   });

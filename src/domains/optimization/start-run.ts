@@ -132,7 +132,12 @@ function inProgress(runId: string | undefined): ConflictError {
 async function reserve(deps: StartRunDeps, projectId: string, { config, plan }: RunToStart): Promise<string | null> {
   const amountNanoUsd = parseUsd(config.budget.maxCostUsd ?? plan.estimated_cost_usd?.[1]) ?? 0n;
   if (amountNanoUsd === 0n) return null;
-  return reserveBudget(deps, { projectId, amountNanoUsd, expiresAt: new Date(Date.now() + storingMs) });
+  const expiresAt = new Date(Date.now() + storingMs);
+  return reserveBudget(deps, { projectId, amountNanoUsd, expiresAt }).catch((error: unknown) => {
+    // The reservation may exist, and ends by itself. What is known is that there is no run.
+    if (error instanceof OutcomeUnknownError) throw new UnavailableError(error.code, error.message, { cause: error });
+    throw error;
+  });
 }
 
 async function count({ limiter }: StartRunDeps, workspace: WorkspaceScope): Promise<void> {

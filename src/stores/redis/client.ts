@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Cluster, type CommonRedisOptions, Redis as OneRedis } from 'ioredis';
+import { Cluster, type ClusterOptions, type CommonRedisOptions, Redis as OneRedis } from 'ioredis';
 import { within } from '../../lib/within.ts';
 import { clusterOf } from './cluster-url.ts';
 
@@ -22,7 +22,7 @@ const silenceMsMax = { ofRequests: 4_000, ofWorkers: 15_000 };
 /**
  * Connects for requests. Every command is answered or fails within a second, whether Redis refuses,
  * hangs or is loading. A command that timed out may still have run, or run later. It is not sent again on the next
- * connection, because it would then count something twice.
+ * connection, of one Redis or of a node, because it would then count something twice.
  */
 export function connectRequestRedis(redisUrl: string): Redis {
   const socketTimeout = silenceMsMax.ofRequests;
@@ -30,7 +30,7 @@ export function connectRequestRedis(redisUrl: string): Redis {
     ...{ maxRetriesPerRequest: 1, commandTimeout: 1_000, connectTimeout: 500, socketTimeout },
     autoResendUnfulfilledCommands: false,
   };
-  return connect(redisUrl, impatient, { enableOfflineQueue: false, maxRedirections: 8 });
+  return connect(redisUrl, impatient, { enableOfflineQueue: false, maxRedirections: 8, retryDelayOnFailover: 0 });
 }
 
 /**
@@ -39,7 +39,8 @@ export function connectRequestRedis(redisUrl: string): Redis {
  */
 export function connectWorkerRedis(redisUrl: string): Redis {
   const patient = { maxRetriesPerRequest: null, connectTimeout: 2_000, socketTimeout: silenceMsMax.ofWorkers };
-  return connect(redisUrl, patient, { enableOfflineQueue: true, maxRedirections: Number.MAX_SAFE_INTEGER });
+  const maxRedirections = Number.MAX_SAFE_INTEGER;
+  return connect(redisUrl, patient, { enableOfflineQueue: true, maxRedirections, retryDelayOnFailover: 100 });
 }
 
 type ConnectionOptions = Pick<
@@ -47,18 +48,24 @@ type ConnectionOptions = Pick<
   'maxRetriesPerRequest' | 'commandTimeout' | 'connectTimeout' | 'socketTimeout' | 'autoResendUnfulfilledCommands'
 >;
 
-/** `maxRedirections` counts the tries of a command in a cluster, 100 ms apart. */
+/**
+ * `maxRedirections` counts the tries of a command in a cluster, 100 ms apart. With `retryDelayOnFailover` 0 (ms), a
+ * command whose node closes the connection is not tried again.
+ */
 function connect(
   redisUrl: string,
   options: ConnectionOptions,
-  { enableOfflineQueue, maxRedirections }: { enableOfflineQueue: boolean; maxRedirections: number },
+  {
+    enableOfflineQueue,
+    ...ofCluster
+  }: Pick<ClusterOptions, 'enableOfflineQueue' | 'maxRedirections' | 'retryDelayOnFailover'>,
 ): Redis {
   keepStringMethodsFast();
   const cluster = clusterOf(redisUrl);
   if (cluster === undefined) return new OneRedis(redisUrl, { ...options, enableOfflineQueue, retryStrategy });
   const redisOptions = { ...options, ...cluster.options };
   return new Cluster([...cluster.nodes], {
-    ...{ redisOptions, enableOfflineQueue, maxRedirections },
+    ...{ redisOptions, enableOfflineQueue, ...ofCluster },
     clusterRetryStrategy: retryStrategy,
     slotsRefreshTimeout: 2_000,
     // A certificate names the host, not its address.

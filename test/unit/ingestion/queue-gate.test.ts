@@ -24,8 +24,8 @@ function info(given: Record<string, string | number> = {}): string {
   return `# Persistence\r\n${lines.join('\r\n')}\r\n`;
 }
 
-const refusal = (given: Record<string, string | number>, nextDueAtMs?: number) =>
-  refusalOf(info(given), nextDueAtMs, 100 * megabyte);
+const refusal = (given: Record<string, string | number>, waitingSinceMs?: number) =>
+  refusalOf(info(given), waitingSinceMs, 100 * megabyte);
 
 describe('bodies are taken', () => {
   test.each([
@@ -78,7 +78,7 @@ describe('what comes between two looks at Redis', () => {
       redis: redis as unknown as Redis,
       logger: createLogger({ level: 'silent', name: 'test' }),
       clock: new RedisClock(),
-      nextDueAtMs: async () => undefined,
+      waitingSinceMs: async () => undefined,
       backlogOf: async () => ({ bytes: 0, cost: 0 }),
       memoryBytesMax: 100 * megabyte,
     });

@@ -30,7 +30,7 @@ test('calls that the service stores count: a workspace with more than its share 
   let bytes = 24 * megabyte;
   const gate = new QueueGate({
     ...{ redis, clock, logger: createLogger({ level: 'silent', name: 'test' }), memoryBytesMax: 100 * megabyte },
-    ...{ nextDueAtMs: async () => undefined, backlogOf: async () => ({ bytes, cost: 0 }) },
+    ...{ waitingSinceMs: async () => undefined, backlogOf: async () => ({ bytes, cost: 0 }) },
   });
   onTestFinished(() => gate.close());
   await gate.start();

@@ -1,5 +1,6 @@
 import type { Config } from '../../../config.ts';
 import type { BodyPublisher } from '../../../queue/body-publisher.ts';
+import { createLateness } from '../../../queue/lane-lateness.ts';
 import { QueueGate, type QueueGateDeps } from './queue-gate.ts';
 
 /** Creates the gate of a process. It is closed until its `start` is called. */
@@ -13,7 +14,7 @@ export function createQueueGate({
 }): QueueGate {
   return new QueueGate({
     ...deps,
-    nextDueAtMs: () => publisher.nextDueAtMs(),
+    waitingSinceMs: createLateness(publisher.queues, () => deps.clock.nowMs()),
     backlogOf: (workspaceId) => publisher.backlogOf(workspaceId),
     memoryBytesMax: config.ingestQueueBytesMax,
   });

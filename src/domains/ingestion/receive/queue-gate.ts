@@ -26,10 +26,10 @@ export interface QueueGateDeps extends BacklogSharesDeps {
   /** Every poll updates it. */
   clock: RedisClock;
   /**
-   * Returns when it was the turn of the next body that waits, in milliseconds since the epoch;
-   * undefined when none waits.
+   * Returns since when the workers leave a lane waiting, in milliseconds since the epoch; undefined when
+   * no body waits.
    */
-  nextDueAtMs: () => Promise<number | undefined>;
+  waitingSinceMs: () => Promise<number | undefined>;
   /** The bound on the memory of Redis, in bytes, when Redis itself sets no `maxmemory`. */
   memoryBytesMax: number;
 }
@@ -155,17 +155,17 @@ export class QueueGate {
   async #look(): Promise<void> {
     const { redis, clock, memoryBytesMax } = this.#deps;
     try {
-      const [persistence, memory, dueAtMs] = await Promise.all([
+      const [persistence, memory, sinceMs] = await Promise.all([
         readInfo(redis, 'persistence'),
         readInfo(redis, 'memory'),
-        this.#deps.nextDueAtMs(),
+        this.#deps.waitingSinceMs(),
         clock.look(redis),
       ]);
       const info = `${persistence}\n${memory}`;
       this.#bodiesBytesMax = bodiesBytesMax(info, memoryBytesMax);
       this.#bytesLeft = bytesLeft(info, memoryBytesMax);
       const unsafe = unsafeReasonOf(info);
-      this.#set(unsafe ?? refusalOf(info, dueAtMs, memoryBytesMax, clock.nowMs()), unsafe);
+      this.#set(unsafe ?? refusalOf(info, sinceMs, memoryBytesMax, clock.nowMs()), unsafe);
       this.#checkClock();
     } catch {
       this.#set(unreachable, unreachable);

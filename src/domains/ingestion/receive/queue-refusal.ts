@@ -35,12 +35,11 @@ export function bytesLeft(info: string, memoryBytesMax: number): number {
 
 /**
  * Returns why bodies must be refused; undefined when they may come. `info` is the text of INFO;
- * `nextDueAtMs` is when it was the turn of the next body that waits. The backlog that one workspace
- * has of its own makes no body late.
+ * `waitingSinceMs` is since when the workers leave a lane waiting.
  */
 export function refusalOf(
   info: string,
-  nextDueAtMs: number | undefined,
+  waitingSinceMs: number | undefined,
   memoryBytesMax: number,
   nowMs = Date.now(),
 ): string | undefined {
@@ -50,7 +49,7 @@ export function refusalOf(
     const used = infoFields(info)('used_memory');
     return `the queue has ${used} bytes, more than the limit of ${bodiesBytesMax(info, memoryBytesMax)}`;
   }
-  if (nextDueAtMs !== undefined && nowMs - nextDueAtMs > lateMsMax) {
+  if (waitingSinceMs !== undefined && nowMs - waitingSinceMs > lateMsMax) {
     return 'the workers are more than 15 minutes behind';
   }
   return undefined;
