@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { InvalidError } from '../../lib/errors.ts';
+import { InvalidError, UnavailableError } from '../../lib/errors.ts';
 import type { Waiter } from '../../lib/fair-lane-options.ts';
 import { mapInSlices, type Rest, sharedThird } from '../../lib/pace.ts';
 import type { OverrideCache, PriceTable } from '../pricing/index.ts';
@@ -18,7 +18,7 @@ import type { StoredRow } from './row-store.ts';
 import { type RowsFromExecutionsDeps, rowsFromExecutions } from './rows-from-executions.ts';
 import type { Run, RunOptions, RunWarning } from './run.ts';
 import { countHoldoutUses } from './run-store.ts';
-import { placeOf, type RowInput } from './split-rows.ts';
+import { placeOf, type RowInput, rowLimits } from './split-rows.ts';
 import { requireEnough, requireFewVariables, scorableRows, usableRows } from './usable-rows.ts';
 import { validRows } from './valid-rows.ts';
 
@@ -103,9 +103,16 @@ async function findRows(
   }
   const { filter } = dataset;
   const found = await rowsFromExecutions(deps, { project, prompt, variables, filter, waiter, rest });
+  // With more time there may be enough.
+  if (found.isCut && found.rows.length < rowLimits.rowsMin) throw tookTooLong();
   const why = found.warnings.map(({ message }) => `. ${message}`).join('');
   requireEnough(found.rows.length, ` from executions with feedback (${filter.feedback})${why}`);
   return { ...found, dropped: Object.values(found.dropped).reduce((sum, count) => sum + count, 0) };
+}
+
+function tookTooLong(): UnavailableError {
+  const message = 'Reading the rated executions took too long, and too few of them were read. Send the request again.';
+  return new UnavailableError('server_busy', message, { retryAfterS: 5 });
 }
 
 const requiredOf = ({ variables }: CompiledPrompt) =>

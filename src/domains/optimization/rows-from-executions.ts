@@ -1,3 +1,4 @@
+import { RateLimitedError, UnavailableError } from '../../lib/errors.ts';
 import { FairLane } from '../../lib/fair-lane.ts';
 import { requestWaitMsMax, type Waiter } from '../../lib/fair-lane-options.ts';
 import type { ProjectId } from '../../lib/ids.ts';
@@ -19,8 +20,11 @@ const callsPerPage = 50;
 export const executionRowsMax = 1_000;
 export const executionRowsDefault = 500;
 
-/** After this time the rows so far are used. A request without an answer is closed after 60 s. */
-const readingMsMax = 30_000;
+/**
+ * After these times the calls and the rows so far are used. Each has its own, so that there is time for the rows of what
+ * was found. A request without an answer is closed after 60 s.
+ */
+const times = { findingMsMax: 15_000, readingMsMax: 20_000 };
 
 export interface RowsFromExecutionsDeps {
   clickhouse: ClickHouse;
@@ -44,6 +48,8 @@ export interface RowsFromExecutions {
   /** Calls with the wanted feedback that gave no row, by reason. */
   dropped: Partial<Record<DropReason, number>>;
   warnings: RunWarning[];
+  /** Whether there was no time for all. */
+  isCut: boolean;
 }
 
 /**
@@ -66,7 +72,8 @@ export function createRowsLane(whyStuck: () => Error | undefined): FairLane {
  * Makes rows of recorded calls of a prompt that have feedback, newest first. A correction is what is
  * expected, otherwise the output if its feedback is positive. A call with other feedback gives a row
  * without an expected output. Calls that the service made for an optimization give none.
- * Reads the texts of {@link callsPerPage} calls at once, and ends early after {@link readingMsMax}.
+ * Reads the texts of {@link callsPerPage} calls at once. Ends early when the time is over, or when it has rows and there
+ * is no turn for more.
  * @throws UnavailableError while a store is unavailable, the errors of the lane, and the reason of `signal`
  */
 export async function rowsFromExecutions(
@@ -78,6 +85,7 @@ export async function rowsFromExecutions(
     filter,
     waiter,
     rest,
+    msMax = times,
   }: {
     project: { projectId: ProjectId; workspaceId: string };
     prompt: { id: string };
@@ -86,29 +94,49 @@ export async function rowsFromExecutions(
     filter: ExecutionsFilter;
     waiter: Waiter;
     rest: Rest;
+    msMax?: typeof times;
   },
 ): Promise<RowsFromExecutions> {
-  const endMs = performance.now() + readingMsMax;
-  const isOver = () => performance.now() > endMs;
   const turn: Turn = async (read) => {
     waiter.signal.throwIfAborted();
     return deps.rowsLane.run(workspaceId, read, { waiter });
   };
   const stores = { ...deps, clickhouse: stoppable(deps.clickhouse, waiter.signal) };
-  const { calls, warnings } = await findRatedCalls(stores, { projectId, promptId: prompt.id, filter, turn, isOver });
+  const found = await findRatedCalls(stores, {
+    ...{ projectId, promptId: prompt.id, filter, turn },
+    isOver: after(msMax.findingMsMax),
+  });
+  const { calls } = found;
   const collection = new RowCollection(variables, filter);
+  const isOver = after(msMax.readingMsMax);
   let start = 0;
   for (; start < calls.length && !collection.isFull && !isOver(); start += callsPerPage) {
     const page = calls.slice(start, start + callsPerPage);
-    const rated = await turn(() => readRatedCalls(stores, projectId, page, rest));
+    const rated = await turn(() => readRatedCalls(stores, projectId, page, rest)).catch((error: unknown) => {
+      if (collection.rows.length === 0 || !isBusy(error)) throw error;
+    });
+    if (rated === undefined) break;
     await mapInSlices(rated, (call) => collection.add(call), rest);
   }
-  const isCut = start < calls.length && !collection.isFull;
+  const isCut = found.isCut || (start < calls.length && !collection.isFull);
   const { rows, dropped } = collection;
-  return { rows, dropped, warnings: [...warnings, ...(isCut ? [tookLong] : []), ...collection.warnings()] };
+  return {
+    ...{ rows, dropped, isCut },
+    warnings: [...found.warnings, ...(isCut ? [tookLong] : []), ...collection.warnings()],
+  };
+}
+
+function after(ms: number): () => boolean {
+  const endMs = performance.now() + ms;
+  return () => performance.now() >= endMs;
+}
+
+/** Returns whether the lane had no turn, and not that reading failed. */
+function isBusy(error: unknown): boolean {
+  return error instanceof RateLimitedError || (error instanceof UnavailableError && error.code === 'server_busy');
 }
 
 const tookLong: RunWarning = {
   code: 'rows_truncated',
-  message: `Reading the executions took more than ${readingMsMax / 1_000} s. The rows are of the newest`,
+  message: 'Reading the executions took too long. The rows are of the newest',
 };

@@ -3,6 +3,7 @@ import { readCallTexts } from '../../../src/domains/executions/index.ts';
 import { type FeedbackKind, findSaidOf } from '../../../src/domains/feedback/index.ts';
 import { findRatedCalls } from '../../../src/domains/optimization/from-executions/find-rated-calls.ts';
 import { createRowsLane, rowsFromExecutions } from '../../../src/domains/optimization/rows-from-executions.ts';
+import { RateLimitedError } from '../../../src/lib/errors.ts';
 import { FairLane } from '../../../src/lib/fair-lane.ts';
 import type { ProjectId } from '../../../src/lib/ids.ts';
 import { oneTurn, type Rest } from '../../../src/lib/pace.ts';
@@ -432,6 +433,67 @@ describe('rowsFromExecutions', () => {
     );
     expect(turns.slice(0, 3)).toEqual(['wsp_own', 'wsp_other', 'wsp_own']);
     expect(turns.length).toBeGreaterThan(8);
+  });
+
+  describe('with 100 calls', () => {
+    const filter = { feedback: 'any', limit: 1_000 } as const;
+    let project: ProjectOfTest;
+    let promptId: string;
+    let calls: Call[];
+    const rowsOfRated = (count: number) =>
+      truthOf(calls.filter(({ opinion }) => opinion !== 'none').slice(0, count), 'any', 1_000).rows;
+    beforeAll(async () => {
+      project = await newProject(api);
+      promptId = await aPrompt(project, 'Sort');
+      calls = Array.from({ length: 100 }, (_, index) => aCall(promptId, Math.random, index));
+      await store(project, calls);
+    });
+
+    function read(lane: FairLane, msMax?: { findingMsMax: number; readingMsMax: number }) {
+      return rowsFromExecutions(
+        { postgres: api.postgres, clickhouse, rowsLane: lane },
+        {
+          project: { projectId: project.id as ProjectId, workspaceId: 'wsp_own' },
+          ...{ prompt: { id: promptId }, variables, filter, rest: oneTurn, ...(msMax && { msMax }) },
+          waiter: { signal: new AbortController().signal },
+        },
+      );
+    }
+
+    test('all are rows, although finding them took all of its time', async () => {
+      const lane = laneOf(async (_turn, work) => {
+        const result = await work();
+        await until('finding took its time', 1_000, () => performance.now() > endMs);
+        return result;
+      });
+      const endMs = performance.now() + 200;
+      const { rows, isCut } = await read(lane, { findingMsMax: 200, readingMsMax: 60_000 });
+      expect({ rows, isCut }).toEqual({ rows: rowsOfRated(100), isCut: false });
+    });
+
+    test.each([
+      ['finding', { findingMsMax: 0, readingMsMax: 60_000 }],
+      ['reading', { findingMsMax: 60_000, readingMsMax: 0 }],
+    ])('says that it is cut when %s has no time', async (_what, msMax) => {
+      const { rows, isCut, warnings } = await read(rowsLane, msMax);
+      expect({ rows, isCut }).toEqual({ rows: [], isCut: true });
+      expect(warnings).toMatchObject([{ code: 'rows_truncated' }]);
+    });
+
+    test('uses the rows so far when there is no turn for more', async () => {
+      const busy = new RateLimitedError('workspace_busy', 'too many', { retryAfterS: 1 });
+      const { rows, isCut } = await read(laneOf((turn, work) => (turn === 3 ? Promise.reject(busy) : work())));
+      expect({ rows, isCut }).toEqual({ rows: rowsOfRated(50), isCut: true });
+      await expect(read(laneOf((turn, work) => (turn === 2 ? Promise.reject(busy) : work())))).rejects.toBe(busy);
+    });
+
+    /** A lane whose turns go through `take`, which gets their number. */
+    function laneOf(take: <T>(turn: number, work: () => Promise<T>) => Promise<T>): FairLane {
+      const lane = createRowsLane(() => undefined);
+      let turn = 0;
+      lane.run = (_key, work) => take(++turn, async () => work());
+      return lane;
+    }
   });
 });
 

@@ -23,7 +23,7 @@ export type Turn = <T>(read: () => Promise<T>) => Promise<T>;
 /**
  * Returns the calls of a prompt in traces that have the wanted feedback, on anything in them, newest
  * first. Of very much feedback, and of very many calls in its traces, it looks at the newest. Each page of feedback takes
- * a turn, and none begins when the time is over.
+ * a turn, and none begins when the time is over, which is `isCut`.
  * @throws UnavailableError while a store is unavailable, and what `turn` throws
  */
 export async function findRatedCalls(
@@ -41,7 +41,7 @@ export async function findRatedCalls(
     turn: Turn;
     isOver: () => boolean;
   },
-): Promise<{ calls: PromptCall[]; warnings: RunWarning[] }> {
+): Promise<{ calls: PromptCall[]; warnings: RunWarning[]; isCut: boolean }> {
   const toMs = filter.to === undefined ? Date.now() + clockToleranceMs : storableMs(filter.to);
   const fromMs = filter.from === undefined ? Math.max(0, toMs - windowMsDefault) : storableMs(filter.from);
   const [mentions = { id: promptId, names: [], keys: [] }] = await findPromptMentions(postgres, projectId, [promptId]);
@@ -49,7 +49,8 @@ export async function findRatedCalls(
   const seen = new Set<string>();
   const calls: PromptCall[] = [];
   let after: FeedbackPlace | undefined;
-  for (let page = 0; page < pagesMax && calls.length < callsMax && !isOver(); page++) {
+  let page = 0;
+  for (; page < pagesMax && calls.length < callsMax && !isOver(); page++) {
     const places = await turn(async () => {
       const places = await findFeedbackPlaces(postgres, wanted, { after, limit: feedbackPerPage });
       const feedback = places.filter(({ traceId }) => !seen.has(traceId));
@@ -59,9 +60,12 @@ export async function findRatedCalls(
       return places;
     });
     after = places.at(-1);
-    if (places.length < feedbackPerPage && calls.length < callsMax) return { calls: newestFirst(calls), warnings: [] };
+    if (places.length < feedbackPerPage && calls.length < callsMax) {
+      return { calls: newestFirst(calls), warnings: [], isCut: false };
+    }
   }
-  return { calls: newestFirst(calls), warnings: [tooMuch] };
+  const isCut = page < pagesMax && calls.length < callsMax;
+  return { calls: newestFirst(calls), warnings: isCut ? [] : [tooMuch], isCut };
 }
 
 /** Returns a time in ms since the epoch. No call began before the epoch or after the times that are stored. */
