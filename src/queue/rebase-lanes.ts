@@ -6,7 +6,7 @@ import { scorePerPriority } from './unfinished-receipt.ts';
 
 /** Far below the 24 days that priorities can express, and rare enough. */
 const baseAgeMaxS = 86_400;
-/** Redis changes so many in some 10 ms. */
+/** Redis changes so many in some 10 ms. Of a base that is n days old, it changes n times as many. */
 const jobsMax = 5_000;
 
 /** Queued jobs keep their order. One in progress keeps its priority for a retry. */
@@ -19,7 +19,7 @@ local by, jobs, ids = now - base, 0, {}
 for at = 2, #KEYS do
   local isSorted = redis.call('TYPE', KEYS[at]).ok == 'zset'
   jobs = jobs + redis.call(isSorted and 'ZCARD' or 'LLEN', KEYS[at])
-  if jobs > jobsMax then return 0 end
+  if jobs > jobsMax * (now - base) / ageMax then return 0 end
   ids[at] = redis.call(isSorted and 'ZRANGE' or 'LRANGE', KEYS[at], 0, -1)
   local first = KEYS[at]:match(':prioritized$') and redis.call('ZRANGE', KEYS[at], 0, 0, 'WITHSCORES')[2]
   if first then by = math.min(by, math.floor(tonumber(first) / scorePerPriority) - 1) end

@@ -18,7 +18,7 @@ import type { StoredRow } from './row-store.ts';
 import { type RowsFromExecutionsDeps, rowsFromExecutions } from './rows-from-executions.ts';
 import type { Run, RunOptions, RunWarning } from './run.ts';
 import { countHoldoutUses } from './run-store.ts';
-import { placeOf, type RowInput, rowLimits } from './split-rows.ts';
+import { placeOf, type RowInput } from './split-rows.ts';
 import { requireEnough, requireFewVariables, scorableRows, usableRows } from './usable-rows.ts';
 import { validRows } from './valid-rows.ts';
 
@@ -103,15 +103,15 @@ async function findRows(
   }
   const { filter } = dataset;
   const found = await rowsFromExecutions(deps, { project, prompt, variables, filter, waiter, rest });
-  // With more time there may be enough.
-  if (found.isCut && found.rows.length < rowLimits.rowsMin) throw tookTooLong();
+  const dropped = Object.values(found.dropped).reduce((sum, count) => sum + count, 0);
+  if (found.isCut && found.rows.length + dropped === 0) throw tookTooLong();
   const why = found.warnings.map(({ message }) => `. ${message}`).join('');
   requireEnough(found.rows.length, ` from executions with feedback (${filter.feedback})${why}`);
-  return { ...found, dropped: Object.values(found.dropped).reduce((sum, count) => sum + count, 0) };
+  return { ...found, dropped };
 }
 
 function tookTooLong(): UnavailableError {
-  const message = 'Reading the rated executions took too long, and too few of them were read. Send the request again.';
+  const message = 'Finding executions with feedback took too long, so none was read. Send the request again.';
   return new UnavailableError('server_busy', message, { retryAfterS: 5 });
 }
 

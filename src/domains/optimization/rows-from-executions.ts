@@ -21,10 +21,10 @@ export const executionRowsMax = 1_000;
 export const executionRowsDefault = 500;
 
 /**
- * After these times the calls and the rows so far are used. Each has its own, so that there is time for the rows of what
- * was found. A request without an answer is closed after 60 s.
+ * After these times the calls and the rows so far are used. The time of finding is shorter, so that there is some for the
+ * rows of what was found. A turn that has begun may take 25 s longer, and a request without an answer is closed after 60 s.
  */
-const times = { findingMsMax: 15_000, readingMsMax: 20_000 };
+const times = { findingMsMax: 15_000, allMsMax: 30_000 };
 
 export interface RowsFromExecutionsDeps {
   clickhouse: ClickHouse;
@@ -102,13 +102,13 @@ export async function rowsFromExecutions(
     return deps.rowsLane.run(workspaceId, read, { waiter });
   };
   const stores = { ...deps, clickhouse: stoppable(deps.clickhouse, waiter.signal) };
+  const isOver = after(msMax.allMsMax);
   const found = await findRatedCalls(stores, {
     ...{ projectId, promptId: prompt.id, filter, turn },
     isOver: after(msMax.findingMsMax),
   });
   const { calls } = found;
   const collection = new RowCollection(variables, filter);
-  const isOver = after(msMax.readingMsMax);
   let start = 0;
   for (; start < calls.length && !collection.isFull && !isOver(); start += callsPerPage) {
     const page = calls.slice(start, start + callsPerPage);

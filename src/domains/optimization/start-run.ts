@@ -128,6 +128,9 @@ function inProgress(runId: string | undefined): ConflictError {
   return new ConflictError('run_in_progress', message, { extra: { run_id: runId ?? null } });
 }
 
+const notReserved =
+  'The connection to Postgres was lost while the budget was reserved. There is no run. Send the request again.';
+
 /** Reserves what the run may cost: its limit, otherwise the estimate. Null if it is not known. */
 async function reserve(deps: StartRunDeps, projectId: string, { config, plan }: RunToStart): Promise<string | null> {
   const amountNanoUsd = parseUsd(config.budget.maxCostUsd ?? plan.estimated_cost_usd?.[1]) ?? 0n;
@@ -135,7 +138,7 @@ async function reserve(deps: StartRunDeps, projectId: string, { config, plan }: 
   const expiresAt = new Date(Date.now() + storingMs);
   return reserveBudget(deps, { projectId, amountNanoUsd, expiresAt }).catch((error: unknown) => {
     // The reservation may exist, and ends by itself. What is known is that there is no run.
-    if (error instanceof OutcomeUnknownError) throw new UnavailableError(error.code, error.message, { cause: error });
+    if (error instanceof OutcomeUnknownError) throw new UnavailableError(error.code, notReserved, { cause: error });
     throw error;
   });
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Cluster, type ClusterOptions, type CommonRedisOptions, Redis as OneRedis } from 'ioredis';
+import { Cluster, type Command, type CommonRedisOptions, Redis as OneRedis } from 'ioredis';
 import { within } from '../../lib/within.ts';
 import { clusterOf } from './cluster-url.ts';
 
@@ -30,7 +30,7 @@ export function connectRequestRedis(redisUrl: string): Redis {
     ...{ maxRetriesPerRequest: 1, commandTimeout: 1_000, connectTimeout: 500, socketTimeout },
     autoResendUnfulfilledCommands: false,
   };
-  return connect(redisUrl, impatient, { enableOfflineQueue: false, maxRedirections: 8, retryDelayOnFailover: 0 });
+  return connect(redisUrl, impatient, { waitsForever: false });
 }
 
 /**
@@ -39,8 +39,7 @@ export function connectRequestRedis(redisUrl: string): Redis {
  */
 export function connectWorkerRedis(redisUrl: string): Redis {
   const patient = { maxRetriesPerRequest: null, connectTimeout: 2_000, socketTimeout: silenceMsMax.ofWorkers };
-  const maxRedirections = Number.MAX_SAFE_INTEGER;
-  return connect(redisUrl, patient, { enableOfflineQueue: true, maxRedirections, retryDelayOnFailover: 100 });
+  return connect(redisUrl, patient, { waitsForever: true });
 }
 
 type ConnectionOptions = Pick<
@@ -49,23 +48,32 @@ type ConnectionOptions = Pick<
 >;
 
 /**
- * `maxRedirections` counts the tries of a command in a cluster, 100 ms apart. With `retryDelayOnFailover` 0 (ms), a
- * command whose node closes the connection is not tried again.
+ * Refuses commands while it knows no node. While it connects to a node, the commands for it wait for the connection, at
+ * most for their `commandTimeout`: without `enableOfflineQueue`, they would fail as those of a lost connection do.
  */
-function connect(
-  redisUrl: string,
-  options: ConnectionOptions,
-  {
-    enableOfflineQueue,
-    ...ofCluster
-  }: Pick<ClusterOptions, 'enableOfflineQueue' | 'maxRedirections' | 'retryDelayOnFailover'>,
-): Redis {
+class ClusterOfRequests extends Cluster {
+  override sendCommand(command: Command, ...more: [stream?: never, node?: unknown]): unknown {
+    // By the command of this name it finds out whether it is ready.
+    if (this.status === 'ready' || command.name === 'cluster') return super.sendCommand(command, ...more);
+    command.reject(new Error('The Redis Cluster is not connected'));
+    return command.promise;
+  }
+}
+
+/** In a cluster, `maxRedirections` counts the tries of a command, 100 ms apart. */
+const forever = { maxRedirections: Number.MAX_SAFE_INTEGER };
+/** A command whose node closes the connection is not tried again. */
+const notAgain = { maxRedirections: 8, retryDelayOnFailover: 0 };
+
+function connect(redisUrl: string, options: ConnectionOptions, { waitsForever }: { waitsForever: boolean }): Redis {
   keepStringMethodsFast();
   const cluster = clusterOf(redisUrl);
-  if (cluster === undefined) return new OneRedis(redisUrl, { ...options, enableOfflineQueue, retryStrategy });
+  if (cluster === undefined) {
+    return new OneRedis(redisUrl, { ...options, enableOfflineQueue: waitsForever, retryStrategy });
+  }
   const redisOptions = { ...options, ...cluster.options };
-  return new Cluster([...cluster.nodes], {
-    ...{ redisOptions, enableOfflineQueue, ...ofCluster },
+  return new (waitsForever ? Cluster : ClusterOfRequests)([...cluster.nodes], {
+    ...{ redisOptions, ...(waitsForever ? forever : notAgain) },
     clusterRetryStrategy: retryStrategy,
     slotsRefreshTimeout: 2_000,
     // A certificate names the host, not its address.

@@ -449,7 +449,7 @@ describe('rowsFromExecutions', () => {
       await store(project, calls);
     });
 
-    function read(lane: FairLane, msMax?: { findingMsMax: number; readingMsMax: number }) {
+    function read(lane: FairLane, msMax?: { findingMsMax: number; allMsMax: number }) {
       return rowsFromExecutions(
         { postgres: api.postgres, clickhouse, rowsLane: lane },
         {
@@ -467,13 +467,13 @@ describe('rowsFromExecutions', () => {
         return result;
       });
       const endMs = performance.now() + 200;
-      const { rows, isCut } = await read(lane, { findingMsMax: 200, readingMsMax: 60_000 });
+      const { rows, isCut } = await read(lane, { findingMsMax: 200, allMsMax: 60_000 });
       expect({ rows, isCut }).toEqual({ rows: rowsOfRated(100), isCut: false });
     });
 
     test.each([
-      ['finding', { findingMsMax: 0, readingMsMax: 60_000 }],
-      ['reading', { findingMsMax: 60_000, readingMsMax: 0 }],
+      ['finding', { findingMsMax: 0, allMsMax: 60_000 }],
+      ['reading', { findingMsMax: 60_000, allMsMax: 0 }],
     ])('says that it is cut when %s has no time', async (_what, msMax) => {
       const { rows, isCut, warnings } = await read(rowsLane, msMax);
       expect({ rows, isCut }).toEqual({ rows: [], isCut: true });
