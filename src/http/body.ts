@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createGunzip, createInflate } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../lib/errors.ts';
 import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
@@ -132,10 +133,15 @@ function inflaterFor(header: string | undefined) {
  * milliseconds.
  */
 const slackBytes = 1024 * 1024;
+/**
+ * How long reading pauses after each such amount of a refused body. At 4 MiB/s, the largest body ends before its
+ * connection is closed (`lingerMs`), and many of them leave the processors to others.
+ */
+const refusedRestMs = 250;
 
 /**
- * Reads a stream whole. The rest of a refused stream is read and discarded at the same pace, so
- * that its connection can take another request.
+ * Reads a stream whole. The rest of a refused stream is read and discarded, so that its connection can take another
+ * request.
  */
 function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -143,7 +149,9 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
     const rest = sharedThird(hold.sharer);
     let length = 0;
     let restAt = slackBytes;
+    let isRefused = false;
     const refuse = (error: unknown) => {
+      isRefused = true;
       stream.off('data', take);
       received.clear();
       reject(error);
@@ -163,7 +171,7 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
       if (length < restAt) return;
       restAt += slackBytes;
       stream.pause();
-      void rest().then(() => stream.resume());
+      void (isRefused ? delay(refusedRestMs, undefined, { ref: false }) : rest()).then(() => stream.resume());
     };
     const cutOff = () =>
       refuse(new MalformedError('incomplete_body', 'The connection closed before the body was complete'));

@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { readJsonBody } from '../../../src/http/body.ts';
+import { readJsonBody, receiveBody } from '../../../src/http/body.ts';
 import { BodyIntake } from '../../../src/http/body-intake.ts';
 
 const mebibyte = 1024 * 1024;
@@ -43,4 +44,16 @@ test.each([
 ])('a body %s is parsed at once', async (_name, text) => {
   expect(text.length).toBeLessThanOrEqual(256 * 1024);
   expect(await read(text)).toEqual({ body: JSON.parse(text), turns: 0 });
+});
+
+test('the rest of a refused body is read slowly, so that many of them leave the processors to others', async () => {
+  const chunks = Array.from({ length: 5 }, () => Buffer.alloc(mebibyte));
+  const req = Object.assign(Readable.from(chunks), { headers: {} }) as unknown as IncomingMessage;
+  const ended = once(req, 'end');
+  const beganMs = performance.now();
+  await expect(receiveBody(req, mebibyte, new BodyIntake().open('a'))).rejects.toMatchObject({
+    code: 'body_too_large',
+  });
+  await ended;
+  expect(performance.now() - beganMs).toBeGreaterThan(700);
 });
