@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createGunzip, createInflate } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../lib/errors.ts';
 import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
@@ -7,6 +6,7 @@ import type { BodyHold } from './body-intake.ts';
 import { costsMoreThan } from './json-pieces.ts';
 import { parseJson, parseSteps } from './parse-json.ts';
 import { ReceivedBytes } from './received-bytes.ts';
+import { readInTurns, restOfUnwanted } from './unwanted-bodies.ts';
 
 /** A larger body is parsed in steps, so that other requests run in between. */
 const atOnceBytesMax = 256 * 1024;
@@ -129,29 +129,15 @@ function inflaterFor(header: string | undefined) {
 }
 
 /**
- * Reading pauses after each such amount of bytes, because copying them takes one to two
- * milliseconds.
- */
-const slackBytes = 1024 * 1024;
-/**
- * How long reading pauses after each such amount of a refused body. At 4 MiB/s, the largest body ends before its
- * connection is closed (`lingerMs`), and many of them leave the processors to others.
- */
-const refusedRestMs = 250;
-
-/**
  * Reads a stream whole. The rest of a refused stream is read and discarded, so that its connection can take another
  * request.
  */
 function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const received = new ReceivedBytes();
-    const rest = sharedThird(hold.sharer);
-    let length = 0;
-    let restAt = slackBytes;
-    let isRefused = false;
+    let rest = sharedThird(hold.sharer);
     const refuse = (error: unknown) => {
-      isRefused = true;
+      rest = restOfUnwanted;
       stream.off('data', take);
       received.clear();
       reject(error);
@@ -166,19 +152,12 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
       }
       received.add(chunk);
     };
-    const advance = (chunk: Buffer) => {
-      length += chunk.length;
-      if (length < restAt) return;
-      restAt += slackBytes;
-      stream.pause();
-      void (isRefused ? delay(refusedRestMs, undefined, { ref: false }) : rest()).then(() => stream.resume());
-    };
     const cutOff = () =>
       refuse(new MalformedError('incomplete_body', 'The connection closed before the body was complete'));
     // A stream that is already destroyed emits no further `close` event.
     if (isDestroyed(stream)) return cutOff();
     stream.on('data', take);
-    stream.on('data', advance);
+    readInTurns(stream, () => rest());
     stream.once('end', () => {
       // The stream also emits `close` after `end`, and creating an error there would capture a
       // stack trace.

@@ -9,6 +9,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Contract, Headers } from './endpoint.ts';
 import { fixedHeaders } from './fixed-headers.ts';
 import type { Problem } from './problem.ts';
+import { discardBody } from './unwanted-bodies.ts';
 
 /** What the HTTP layer knows about a request in progress. */
 export interface RequestContext {
@@ -68,6 +69,7 @@ export function startRequest({ headers, ...observers }: Observers & { headers?: 
     if (headers !== undefined) setHeaders(res, headers());
     const { socket } = req;
     const writtenBefore = socket.bytesWritten;
+    res.once('prefinish', () => discardBody(req));
     res.once('close', () => {
       lingerThenClose(res, socket);
       observe(observers, res, socket.bytesWritten - writtenBefore);

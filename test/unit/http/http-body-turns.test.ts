@@ -1,9 +1,12 @@
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { readJsonBody, receiveBody } from '../../../src/http/body.ts';
 import { BodyIntake } from '../../../src/http/body-intake.ts';
+import { discardBody } from '../../../src/http/unwanted-bodies.ts';
+import { until } from '../../support/until.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -56,4 +59,26 @@ test('the rest of a refused body is read slowly, so that many of them leave the 
   });
   await ended;
   expect(performance.now() - beganMs).toBeGreaterThan(700);
+});
+
+test('a body that nothing has begun to read when its request is answered is read as slowly, and the connection is kept', async () => {
+  const bytes = 5 * mebibyte;
+  const server = createServer((req, res) => {
+    res.once('prefinish', () => discardBody(req));
+    res.end(req.method);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  let answers = '';
+  socket.on('data', (data) => {
+    answers += data.toString();
+  });
+  const beganMs = performance.now();
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`);
+  socket.write(Buffer.alloc(bytes));
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until('the second answer', 10_000, () => /POST[^]*GET/.test(answers));
+  expect(performance.now() - beganMs).toBeGreaterThan(900);
+  socket.destroy();
+  server.close();
 });
