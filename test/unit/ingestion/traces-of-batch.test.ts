@@ -22,14 +22,14 @@ const body = fc.record({
 /** Batches of this worker and of others, in the order in which they are stored. */
 const batches = fc.array(fc.array(body, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 });
 
-test('the spans at hand are always those that a read would return, in any order of batches and receipts', () => {
+test('the spans at hand are always those that a read would return, in any order of batches and receipts', async () => {
   let atHand = 0;
   let again = 0;
-  fc.assert(
-    fc.property(batches, (given) => {
+  await fc.assert(
+    fc.asyncProperty(batches, async (given) => {
       const blocks = given.map((bodies, index) => bodies.map((each) => rowsOf(each, index + 1)));
       const stored = blocks.flatMap((bodies) => bodies.flat());
-      const [project] = tracesOfBatch((blocks.at(-1) ?? []).map(entryOf));
+      const [project] = await tracesOfBatch((blocks.at(-1) ?? []).map(entryOf));
       const trace = project?.traces.get(traceId);
       if (trace === undefined) throw new Error('The batch has the trace');
       const found = spansAtHand(trace, describe(stored));
@@ -45,11 +45,11 @@ test('the spans at hand are always those that a read would return, in any order 
   expect(again).toBeGreaterThan(50);
 });
 
-test('a trace of more spans than are counted is read when it is sent again', () => {
+test('a trace of more spans than are counted is read when it is sent again', async () => {
   const spanIds = Array.from({ length: 101 }, (_, index) => String(index));
   const first = rowsOf({ receivedAtMs: 1, spanIds }, 1);
   const second = rowsOf({ receivedAtMs: 2, spanIds }, 2);
-  const [project] = tracesOfBatch([entryOf(second)]);
+  const [project] = await tracesOfBatch([entryOf(second)]);
   const trace = project?.traces.get(traceId);
   if (trace === undefined) throw new Error('The batch has the trace');
   expect(spansAtHand(trace, describe([...first, ...second]))).toBeUndefined();

@@ -52,7 +52,7 @@ export interface EncodedInThread extends EncodedBody {
  */
 const recordBytesMax = 4 * 1024 * 1024;
 const lookUp = { requestTimeoutMs: 3_000, settings: { ...lastSettings, max_execution_time: 2 } };
-const spansPerChunk = 500;
+const spansPerChunk = 125;
 /**
  * Traces of fewer spans, on average, are summarized from the light spans of the body. A body has
  * few larger traces, and those are read from ClickHouse.

@@ -15,7 +15,7 @@ import { tracesOfBatch } from './traces-of-batch.ts';
 export async function joinBatch(deps: SummarizeBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
   let waiting = 0;
   const time: JoinTime = new Map();
-  for (const project of tracesOfBatch(entries)) {
+  for (const project of await tracesOfBatch(entries)) {
     const { projectId, traces, rows } = project;
     const traceIds = await joinAtOnce(deps, project, [...traces.keys()], time).catch((error: unknown) => {
       deps.logger.warn({ err: error, project_id: projectId }, 'log records could not be looked up');

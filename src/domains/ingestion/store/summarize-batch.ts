@@ -1,3 +1,4 @@
+import { oneTurn, Pace } from '../../../lib/pace.ts';
 import type { LogProjects } from '../../../queue/log-projects.ts';
 import { countSummaries } from '../../../queue/summary-counts.ts';
 import { listForSummary } from '../../../queue/summary-list.ts';
@@ -60,7 +61,7 @@ interface Outcome {
  * @throws the error of Redis, only when the list cannot be written
  */
 export async function summarizeBatch(deps: SummarizeBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
-  const projects = tracesOfBatch(entries);
+  const projects = await tracesOfBatch(entries);
   const few = projects.filter(({ rows }) => rows <= fewRowsMax);
   const many = projects.filter(({ rows }) => rows > fewRowsMax);
   const used: Used = { joinTime: new Map(), projects: new Map() };
@@ -134,7 +135,10 @@ async function summarizeProject(
   const atHand: LightSpan[][] = [];
   const small = new Map<string, number>();
   let budget = rowsLeft.get(workspaceId) ?? 0;
+  const pace = new Pace(oneTurn);
   for (const [traceId, trace] of traces) {
+    const resting = pace.rest();
+    if (resting !== undefined) await resting;
     if (isLeft.has(traceId)) continue;
     const known = stored.get(traceId);
     const rows = Math.max(trace.rows, known?.rows ?? 0);

@@ -1,3 +1,4 @@
+import { oneTurn, Pace, runInSlices } from '../../../lib/pace.ts';
 import type { LightSpan, TraceRows } from '../../spans/index.ts';
 import type { BatchEntry } from './span-batcher.ts';
 
@@ -21,14 +22,19 @@ export interface ProjectOfBatch {
   traces: ReadonlyMap<string, TraceOfBatch>;
 }
 
-/** Returns the traces that a batch has spans of, by project. */
-export function tracesOfBatch(entries: readonly BatchEntry[]): ProjectOfBatch[] {
+/** Returns the traces that a batch has spans of, by project. Other work runs between spans. */
+export function tracesOfBatch(entries: readonly BatchEntry[]): Promise<ProjectOfBatch[]> {
+  return runInSlices(tracesInSteps(entries), new Pace(oneTurn));
+}
+
+function* tracesInSteps(entries: readonly BatchEntry[]): Generator<void, ProjectOfBatch[]> {
   const projects = new Map<string, ProjectOfBatch & { traces: Map<string, TraceOfBatch> }>();
   for (const { projectId, workspaceId, receivedAtMs, encoded } of entries) {
     const project = projects.get(projectId) ?? { projectId, workspaceId, rows: 0, traces: new Map() };
     projects.set(projectId, project);
     project.rows += encoded.spanCount;
     for (const { traceId, spans } of encoded.traces) {
+      yield;
       const trace = project.traces.get(traceId) ?? { rows: 0, latestMs: 0, latestRows: 0, spans: new Map() };
       project.traces.set(traceId, trace);
       trace.rows += spans;
@@ -36,7 +42,10 @@ export function tracesOfBatch(entries: readonly BatchEntry[]): ProjectOfBatch[] 
       if (receivedAtMs === trace.latestMs) trace.latestRows += spans;
       if (encoded.lightSpans === undefined) trace.spans = undefined;
     }
-    for (const span of encoded.lightSpans ?? []) keepNewer(project.traces.get(span.traceId)?.spans, span);
+    for (const span of encoded.lightSpans ?? []) {
+      yield;
+      keepNewer(project.traces.get(span.traceId)?.spans, span);
+    }
   }
   return [...projects.values()];
 }
