@@ -6,7 +6,7 @@ import type { BodyHold } from './body-intake.ts';
 import { costsMoreThan } from './json-pieces.ts';
 import { parseJson, parseSteps } from './parse-json.ts';
 import { ReceivedBytes } from './received-bytes.ts';
-import { readInTurns, restOfUnwanted } from './unwanted-bodies.ts';
+import { readInTurns, readUnwanted } from './unwanted-bodies.ts';
 
 /** A larger body is parsed in steps, so that other requests run in between. */
 const atOnceBytesMax = 256 * 1024;
@@ -135,20 +135,24 @@ function inflaterFor(header: string | undefined) {
 function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const received = new ReceivedBytes();
-    let rest = sharedThird(hold.sharer);
+    const endTurns = readInTurns(stream, sharedThird(hold.sharer));
     const refuse = (error: unknown) => {
-      rest = restOfUnwanted;
+      endTurns();
       stream.off('data', take);
       received.clear();
       reject(error);
     };
+    const refuseRest = (error: unknown) => {
+      readUnwanted(stream, hold.sharer);
+      refuse(error);
+    };
     const take = (chunk: Buffer) => {
       if (received.length + chunk.length > bytesMax)
-        return refuse(tooLarge(bytesMax, `the request has more than ${bytesMax}`));
+        return refuseRest(tooLarge(bytesMax, `the request has more than ${bytesMax}`));
       try {
         hold.take(chunk.length);
       } catch (error) {
-        return refuse(error);
+        return refuseRest(error);
       }
       received.add(chunk);
     };
@@ -157,7 +161,6 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
     // A stream that is already destroyed emits no further `close` event.
     if (isDestroyed(stream)) return cutOff();
     stream.on('data', take);
-    readInTurns(stream, () => rest());
     stream.once('end', () => {
       // The stream also emits `close` after `end`, and creating an error there would capture a
       // stack trace.

@@ -1,12 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { readJsonBody, receiveBody } from '../../../src/http/body.ts';
+import { readJsonBody } from '../../../src/http/body.ts';
 import { BodyIntake } from '../../../src/http/body-intake.ts';
-import { discardBody } from '../../../src/http/unwanted-bodies.ts';
-import { until } from '../../support/until.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -47,38 +43,4 @@ test.each([
 ])('a body %s is parsed at once', async (_name, text) => {
   expect(text.length).toBeLessThanOrEqual(256 * 1024);
   expect(await read(text)).toEqual({ body: JSON.parse(text), turns: 0 });
-});
-
-test('the rest of a refused body is read slowly, so that many of them leave the processors to others', async () => {
-  const chunks = Array.from({ length: 5 }, () => Buffer.alloc(mebibyte));
-  const req = Object.assign(Readable.from(chunks), { headers: {} }) as unknown as IncomingMessage;
-  const ended = once(req, 'end');
-  const beganMs = performance.now();
-  await expect(receiveBody(req, mebibyte, new BodyIntake().open('a'))).rejects.toMatchObject({
-    code: 'body_too_large',
-  });
-  await ended;
-  expect(performance.now() - beganMs).toBeGreaterThan(700);
-});
-
-test('a body that nothing has begun to read when its request is answered is read as slowly, and the connection is kept', async () => {
-  const bytes = 5 * mebibyte;
-  const server = createServer((req, res) => {
-    res.once('prefinish', () => discardBody(req));
-    res.end(req.method);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  let answers = '';
-  socket.on('data', (data) => {
-    answers += data.toString();
-  });
-  const beganMs = performance.now();
-  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`);
-  socket.write(Buffer.alloc(bytes));
-  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  await until('the second answer', 10_000, () => /POST.*GET/s.test(answers));
-  expect(performance.now() - beganMs).toBeGreaterThan(900);
-  socket.destroy();
-  server.close();
 });
