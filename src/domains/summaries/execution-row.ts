@@ -1,4 +1,4 @@
-import { groupsOf, mapInSlices } from '../../lib/pace.ts';
+import { groupsOf, oneTurn, Pace } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { insertBlock } from '../../stores/clickhouse/insert-block.ts';
 import {
@@ -19,7 +19,7 @@ import {
   uint53,
   uint64,
 } from '../../stores/clickhouse/native-columns.ts';
-import { NativeTable } from '../../stores/clickhouse/native-table.ts';
+import { type EncodedRows, NativeTable } from '../../stores/clickhouse/native-table.ts';
 import type { PromptUse } from '../prompt-links/index.ts';
 import { usageParts } from '../spans/index.ts';
 import type { SummarizedExecution } from './execution.ts';
@@ -102,24 +102,50 @@ const fewExecutions = 250;
 /** A call takes at least as long as this many characters: at most 256 calls are encoded without a pause. */
 const bytesPerCall = 1024;
 
+/** Executions as rows, and their traces. */
+export interface EncodedExecutions {
+  traceIds: readonly string[];
+  parts: readonly EncodedRows[];
+}
+
+/** Encodes summaries. Other work runs between chunks of rows. */
+export async function encodeExecutions(
+  executions: readonly SummarizedExecution[],
+  pace = new Pace(oneTurn),
+): Promise<EncodedExecutions> {
+  const groups = groupsOf(
+    executions.map((execution) => ({ execution, bytes: bytesOf(execution) })),
+    atOnce,
+  );
+  const parts: EncodedRows[] = [];
+  for (const group of groups) {
+    await pace.rest();
+    parts.push(executionTable.encode(group.map(({ execution }) => execution)));
+  }
+  return { traceIds: executions.map(({ traceId }) => traceId), parts };
+}
+
 /**
- * Stores the summaries as one block. Resolves once ClickHouse has confirmed it. Other work runs
- * between chunks of rows.
+ * Stores encoded summaries as one block. Resolves once ClickHouse has confirmed it.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function insertEncoded(clickhouse: ClickHouse, encoded: readonly EncodedExecutions[]): Promise<void> {
+  const parts = encoded.flatMap((each) => each.parts);
+  if (parts.length === 0) return;
+  const isLarge = parts.reduce((sum, { rowCount }) => sum + rowCount, 0) > fewExecutions;
+  const block = executionTable.block(parts);
+  await insertBlock(clickhouse, { table: 'summaries', columns: executionTable.names, block, isLarge });
+}
+
+/**
+ * Stores summaries as one block, as {@link insertEncoded} does.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function insertExecutions(
   clickhouse: ClickHouse,
   executions: readonly SummarizedExecution[],
 ): Promise<void> {
-  if (executions.length === 0) return;
-  const groups = groupsOf(
-    executions.map((execution) => ({ execution, bytes: bytesOf(execution) })),
-    atOnce,
-  );
-  const parts = await mapInSlices(groups, (group) => executionTable.encode(group.map(({ execution }) => execution)));
-  const block = executionTable.block(parts);
-  const isLarge = executions.length > fewExecutions;
-  await insertBlock(clickhouse, { table: 'summaries', columns: executionTable.names, block, isLarge });
+  await insertEncoded(clickhouse, [await encodeExecutions(executions)]);
 }
 
 /** Returns about how much there is to encode: the calls, and the characters of texts that can be long. */

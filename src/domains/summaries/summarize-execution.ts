@@ -34,8 +34,8 @@ export async function summarizeExecutions(
   projectId: string,
   traces: Iterable<readonly LightSpan[]>,
   version: bigint,
+  pace = new Pace(oneTurn),
 ): Promise<SummarizedExecution[]> {
-  const pace = new Pace(oneTurn);
   const executions: SummarizedExecution[] = [];
   for (const spans of traces) executions.push(await runInSlices(summarizeInSteps(projectId, spans, version), pace));
   return executions;

@@ -9,9 +9,10 @@ import type { Logger } from '../../../telemetry/logger.ts';
 import { type JoinTime, loadLogRecords } from '../../log-records/index.ts';
 import { describeTraceRows, type LightSpan } from '../../spans/index.ts';
 import {
+  type EncodedExecutions,
+  encodeExecutions,
   groupByRows,
-  insertExecutions,
-  type SummarizedExecution,
+  insertEncoded,
   smallTraceRowsMax,
   summarizeExecutions,
   summarizeSmallTraces,
@@ -36,6 +37,12 @@ const rowsReadPerRow = 4;
 /** Reads from ClickHouse by one batch for one project, about 20 ms each. */
 const readsMax = 10;
 
+/**
+ * Traces that are summarized before their summaries are encoded. With very many summaries in memory, garbage
+ * collection would hold up the event loop.
+ */
+const summarizedAtOnce = 64;
+
 /** Projects of one workspace that a batch summarizes, one after the other. Those of further ones are left for the list. */
 const projectsMax = 20;
 
@@ -48,7 +55,7 @@ const fewRowsMax = 100;
 /** The traces of a project: those summarized, and those left for the list. */
 interface Outcome {
   project: ProjectOfBatch;
-  executions: SummarizedExecution[];
+  executions: EncodedExecutions[];
   left: string[];
 }
 
@@ -132,7 +139,7 @@ async function summarizeProject(
   });
   const [left, { version, stored }] = await Promise.all([joining, describing]);
   const isLeft = new Set(left);
-  const atHand: LightSpan[][] = [];
+  const atHand: (readonly LightSpan[])[] = [];
   const small = new Map<string, number>();
   let budget = rowsLeft.get(workspaceId) ?? 0;
   const pace = new Pace(oneTurn);
@@ -152,13 +159,18 @@ async function summarizeProject(
     }
   }
   rowsLeft.set(workspaceId, budget);
-  const executions = await summarizeExecutions(projectId, atHand, version);
+  const executions: EncodedExecutions[] = [];
+  for (let at = 0; at < atHand.length; at += summarizedAtOnce) {
+    const traces = atHand.slice(at, at + summarizedAtOnce);
+    executions.push(await encodeExecutions(await summarizeExecutions(projectId, traces, version, pace), pace));
+  }
   const groups = groupByRows(small);
   // Pushed one by one: very many arguments of one call overflow the stack.
   for (const traceId of groups.slice(readsMax).flat()) left.push(traceId);
   for (const traceIds of groups.slice(0, readsMax)) {
     try {
-      executions.push(...(await summarizeSmallTraces(deps.clickhouse, { projectId, traceIds, version })));
+      const summarized = await summarizeSmallTraces(deps.clickhouse, { projectId, traceIds, version });
+      executions.push(await encodeExecutions(summarized, pace));
     } catch (error) {
       deps.logger.warn({ err: error, project_id: projectId, traces: traceIds.length }, 'traces could not be read');
       left.push(...traceIds);
@@ -181,7 +193,7 @@ async function joinLate(deps: SummarizeBatchDeps, project: ProjectOfBatch, time:
  */
 async function insertOutcomes(deps: SummarizeBatchDeps, outcomes: readonly Outcome[]): Promise<readonly Outcome[]> {
   try {
-    await insertExecutions(
+    await insertEncoded(
       deps.clickhouse,
       outcomes.flatMap(({ executions }) => executions),
     );
@@ -190,7 +202,7 @@ async function insertOutcomes(deps: SummarizeBatchDeps, outcomes: readonly Outco
     const [only, ...others] = outcomes;
     if (only === undefined) return [];
     if (others.length === 0) {
-      const summarized = only.executions.map(({ traceId }) => traceId);
+      const summarized = only.executions.flatMap(({ traceIds }) => traceIds);
       deps.logger.warn({ err: error, project_id: only.project.projectId }, 'executions could not be stored');
       return [{ ...only, executions: [], left: [...only.left, ...summarized] }];
     }

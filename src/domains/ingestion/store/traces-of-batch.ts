@@ -10,8 +10,8 @@ export interface TraceOfBatch {
   latestMs: number;
   /** Rows received at that time. */
   latestRows: number;
-  /** Its spans, each as last received; undefined when a body came without light spans. */
-  spans: Map<string, LightSpan> | undefined;
+  /** Its rows as light spans; undefined when a body came without them. */
+  spans: LightSpan[] | undefined;
 }
 
 /** What a batch holds of one project. */
@@ -35,7 +35,7 @@ function* tracesInSteps(entries: readonly BatchEntry[]): Generator<void, Project
     project.rows += encoded.spanCount;
     for (const { traceId, spans } of encoded.traces) {
       yield;
-      const trace = project.traces.get(traceId) ?? { rows: 0, latestMs: 0, latestRows: 0, spans: new Map() };
+      const trace = project.traces.get(traceId) ?? { rows: 0, latestMs: 0, latestRows: 0, spans: [] };
       project.traces.set(traceId, trace);
       trace.rows += spans;
       if (receivedAtMs > trace.latestMs) Object.assign(trace, { latestMs: receivedAtMs, latestRows: 0 });
@@ -44,15 +44,21 @@ function* tracesInSteps(entries: readonly BatchEntry[]): Generator<void, Project
     }
     for (const span of encoded.lightSpans ?? []) {
       yield;
-      keepNewer(project.traces.get(span.traceId)?.spans, span);
+      project.traces.get(span.traceId)?.spans?.push(span);
     }
   }
   return [...projects.values()];
 }
 
-function keepNewer(spans: Map<string, LightSpan> | undefined, span: LightSpan): void {
-  const before = spans?.get(span.spanId);
-  if (before === undefined || before.receivedAtMs <= span.receivedAtMs) spans?.set(span.spanId, span);
+/** Returns the spans, each as last received. */
+function newestOf(rows: readonly LightSpan[]): readonly LightSpan[] {
+  if (rows.length === 1) return rows;
+  const newest = new Map<string, LightSpan>();
+  for (const row of rows) {
+    const before = newest.get(row.spanId);
+    if (before === undefined || before.receivedAtMs <= row.receivedAtMs) newest.set(row.spanId, row);
+  }
+  return [...newest.values()];
 }
 
 /**
@@ -60,9 +66,9 @@ function keepNewer(spans: Map<string, LightSpan> | undefined, span: LightSpan): 
  * stored every row, or it stored all spans again, which came together and last. Otherwise
  * undefined. So a small trace is not read, however often it is sent.
  */
-export function spansAtHand(trace: TraceOfBatch, stored: TraceRows | undefined): LightSpan[] | undefined {
+export function spansAtHand(trace: TraceOfBatch, stored: TraceRows | undefined): readonly LightSpan[] | undefined {
   if (trace.spans === undefined) return undefined;
-  const spans = [...trace.spans.values()];
+  const spans = newestOf(trace.spans);
   if (spans.length === trace.rows && (stored?.rows ?? 0) <= trace.rows) return spans;
   if (stored === undefined) return undefined;
   const isLatest = trace.latestMs === stored.latestMs && trace.latestRows === stored.latestRows;
