@@ -109,6 +109,10 @@ export function createBodyPublisher(
     };
     addStoreBody(transaction, { keys, body, meter, share, receivedAtMs: payload.receivedAtMs });
     const nextDueS = await nextDue[share.lane]();
+    if (!schedule.knows(workspaceId, share.lane)) {
+      const cost = Number((await redis.hget(backlogKey(workspaceId), share.lane)) ?? 0);
+      if (!schedule.knows(workspaceId, share.lane)) schedule.learn(workspaceId, share.lane, { cost, atMs: nowMs });
+    }
     const { priority, delayS } = schedule.turnOf(workspaceId, share, { nowMs, baseS, nextDueS });
     const data = { ...payload, delayS };
     const job = new Job(queue, 'ingestBody', data, { ...jobOptions, jobId, priority, timestamp: nowMs }, jobId);

@@ -15,10 +15,7 @@ const delayMaxS = 86_400;
 export const backlogCostMax = delayMaxS * fairBytesPerS;
 /** The largest priority that BullMQ sorts by: 24 days in seconds. */
 const priorityMax = 2 ** 21;
-/**
- * Maximum number of workspace backlogs that a process remembers. A forgotten one counts as empty
- * for one body.
- */
+/** Maximum number of workspace backlogs that a process remembers. */
 const workspacesMax = 10_000;
 
 interface KnownBacklog {
@@ -83,7 +80,12 @@ export class LaneSchedule {
     return { priority, delayS: Math.floor(dueS - timeOfLaneS) };
   }
 
-  /** Stores the backlog that Redis reported. It includes the body that was just published. */
+  /** Returns whether the backlog is known. An unknown one counts as empty. */
+  knows(workspaceId: string, lane: string): boolean {
+    return this.#backlogs.has(`${workspaceId} ${lane}`);
+  }
+
+  /** Stores the backlog that Redis reported: after a publish, with the body that was just published. */
   learn(workspaceId: string, lane: string, known: KnownBacklog): void {
     const key = `${workspaceId} ${lane}`;
     this.#backlogs.set(key, { ...known, nextS: this.#backlogs.get(key)?.nextS ?? 0 });

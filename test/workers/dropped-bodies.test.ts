@@ -285,6 +285,20 @@ describe('the order of the lane', () => {
     expect(ended.filter((id) => id !== single.jobId)).toEqual(flood.map(({ jobId }) => jobId));
   });
 
+  test('puts the first body that a process publishes behind the backlog of its workspace', async () => {
+    const busy = newWorkspace();
+    for (let i = 0; i < 20; i++) await publish(busy, { inflatedBytes: 512 * 1024 });
+    const other = createBodyPublisher(requests);
+    const [first, second] = await Promise.all([publish(busy, {}, other), publish(busy, {}, other)]);
+    await other.close();
+    for (const { jobId } of [first, second]) {
+      const job = await publisher.queue.getJob(jobId);
+      expect(job?.data.delayS).toBeGreaterThanOrEqual(8);
+    }
+    const ended = await endAll();
+    expect(ended.slice(-2).toSorted()).toEqual([first.jobId, second.jobId].toSorted());
+  });
+
   test('is kept when the base is set anew while a process still reckons by the one before', async () => {
     await publish(newWorkspace());
     await endAll();
