@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip, createInflate } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../lib/errors.ts';
+import { costsMoreThan } from '../lib/json-cost.ts';
 import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
-import { costsMoreThan } from './json-pieces.ts';
 import { parseJson, parseSteps } from './parse-json.ts';
 import { ReceivedBytes } from './received-bytes.ts';
 import { readInTurns, readUnwanted } from './unwanted-bodies.ts';

@@ -1,12 +1,7 @@
 import { TooLargeError } from '../lib/errors.ts';
+import { jsonCosts as costs } from '../lib/json-cost.ts';
 import { jsonDepthMax, tooDeep } from './json-walk.ts';
 
-/**
- * Cost per byte of parsing, checking and validating. The unit is the time for one more number in a
- * list, about 0.1 us. Members are expensive when there are many with different names; an escape
- * costs a sixteenth.
- */
-const costs = { container: 4, member: 8, separator: 1, escape: 1 / 16 };
 /** Maximum cost of work without a pause, about 20 ms. */
 const pieceCostMax = 160_000;
 const bodyCostMax = 5_000_000;
@@ -33,11 +28,6 @@ export interface JsonPieces {
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBrace, openBracket] = [0x7b, 0x5b];
 const closers: ReadonlySet<number> = new Set([0x7d, 0x5d]);
-/** Cost of each byte outside of texts. */
-const costOfByte = new Uint8Array(256);
-for (const byte of [openBrace, openBracket]) costOfByte[byte] = costs.container;
-costOfByte[colon] = costs.member;
-costOfByte[comma] = costs.separator;
 /** Depth within an array that is a member of the root. */
 const elementDepth = 2;
 
@@ -116,21 +106,6 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
   // If the text ends within an array, the frame lacks its end and the parser refuses it.
   if (elements === undefined) frame.push(bytes.subarray(frameStart));
   return { frame: Buffer.concat(frame), arrays };
-}
-
-/** Tells whether parsing this JSON text costs more than `most`, without its escapes. Reads only until it does. */
-export function costsMoreThan(bytes: Buffer, most: number): boolean {
-  let cost = 0;
-  for (let index = 0; index < bytes.length && cost <= most; index++) {
-    if (bytes[index] !== quote) cost += costOfByte[bytes[index] ?? 0] ?? 0;
-    else {
-      // The inner loop is short, because most bytes of large bodies are in texts.
-      for (index++; index < bytes.length && bytes[index] !== quote; index++) {
-        if (bytes[index] === backslash) index++;
-      }
-    }
-  }
-  return cost > most;
 }
 
 function skipBlank(bytes: Buffer, start = 0): number {

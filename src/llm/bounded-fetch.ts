@@ -1,12 +1,17 @@
-/** A response is longer than its bound. */
+import { costsMoreThan } from '../lib/json-cost.ts';
+
+/** A response is longer than its bound, or has more values. */
 export class ReplyTooLarge extends Error {}
+
+/** To parse and check JSON of this cost takes about 10 ms. */
+const jsonCostMax = 100_000;
 
 const bodiless = new Set([204, 205, 304]);
 
 /**
- * Returns a `fetch` that reads the whole response, up to a bound, before it returns it, so that the
+ * Returns a `fetch` that reads the whole response, up to a bound of bytes and JSON values, before it returns it, so that the
  * timeout of the client includes the body. It follows no redirect: a redirect could send the key to
- * another host. Its promise rejects with ReplyTooLarge above the bound.
+ * another host. Its promise rejects with ReplyTooLarge above a bound.
  */
 export function boundedFetch(bytesMax: number) {
   return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
@@ -25,5 +30,7 @@ async function readBody(response: Response, bytesMax: number): Promise<Uint8Arra
     if (bytes > bytesMax) throw new ReplyTooLarge(`The response has more than ${bytesMax} bytes`);
     chunks.push(chunk);
   }
-  return Uint8Array.from(Buffer.concat(chunks));
+  const body = new Uint8Array(Buffer.concat(chunks));
+  if (costsMoreThan(body, jsonCostMax)) throw new ReplyTooLarge('The response has too many JSON values');
+  return body;
 }

@@ -2,18 +2,27 @@ import { z } from 'zod';
 
 const tokens = z.number().int().min(0).max(1_000_000_000);
 
-/** What is read of a response. Other members are ignored, and a part of `usage` that is wrong counts as missing. */
+const partsMax = 1_000;
+
+const choice = z.object({
+  finish_reason: z.string().nullish(),
+  message: z.object({
+    content: z
+      .union([
+        z.string(),
+        // Each fault of a list costs as much as many values, so a list that is too long is not looked at.
+        z
+          .array(z.unknown())
+          .max(partsMax)
+          .pipe(z.array(z.object({ text: z.string().optional() }))),
+      ])
+      .nullish(),
+  }),
+});
+
+/** What is read of a response. Other members and choices are ignored, and a part of `usage` that is wrong counts as missing. */
 const reply = z.object({
-  choices: z
-    .array(
-      z.object({
-        finish_reason: z.string().nullish(),
-        message: z.object({
-          content: z.union([z.string(), z.array(z.object({ text: z.string().optional() }))]).nullish(),
-        }),
-      }),
-    )
-    .min(1),
+  choices: z.tuple([choice]).rest(z.unknown()),
   usage: z.object({ prompt_tokens: tokens, completion_tokens: tokens }).nullish().catch(undefined),
 });
 
@@ -27,15 +36,15 @@ export interface Reply {
 /** Reads the response of `/chat/completions`. Returns undefined if it is not one. */
 export function readReply(body: unknown): Reply | undefined {
   const result = reply.safeParse(body);
-  const choice = result.data?.choices[0];
-  if (choice === undefined) return undefined;
-  const { content } = choice.message;
+  const [first] = result.data?.choices ?? [];
+  if (first === undefined) return undefined;
+  const { content } = first.message;
   const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('');
   const { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = result.data?.usage ?? {};
   // No request and no text is without tokens, so such a usage says nothing.
   const isKnown = inputTokens > 0 && (outputTokens > 0 || text === '');
   return {
-    ...{ text, finishReason: choice.finish_reason ?? null },
+    ...{ text, finishReason: first.finish_reason ?? null },
     usage: isKnown ? { inputTokens, outputTokens } : undefined,
   };
 }

@@ -20,6 +20,25 @@ describe('a response of a chat model', () => {
     expect(readReply(reply(content))?.text).toBe(text);
   });
 
+  test('may have further choices, which are not read', () => {
+    const [first] = reply('hi').choices;
+    expect(readReply({ choices: [first, {}, 1, null] })?.text).toBe('hi');
+  });
+
+  test('may have a thousand parts; more are not looked at', () => {
+    const parts = (count: number) => Array.from({ length: count }, () => ({ type: 'text', text: 'a' }));
+    expect(readReply(reply(parts(1_000)))?.text).toHaveLength(1_000);
+    let looks = 0;
+    const part = {
+      get text() {
+        looks++;
+        return 'a';
+      },
+    };
+    expect(readReply(reply([...parts(1_000), part]))).toBeUndefined();
+    expect(looks).toBe(0);
+  });
+
   test('has billed no output if its text is empty', () => {
     expect(readReply(reply('', { usage: { prompt_tokens: 3, completion_tokens: 0 } }))?.usage).toEqual({
       ...{ inputTokens: 3, outputTokens: 0 },

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { newId } from '../../../src/lib/ids.ts';
 import { defaultLlmLimits, type LlmLimits } from '../../../src/llm/limits.ts';
 import { createLlm, type Llm } from '../../../src/llm/llm.ts';
@@ -148,6 +148,18 @@ describe('what may have been billed is sent once', () => {
     expect(await send(llm)).toMatchObject({ ok: false, code, mayBeBilled: true });
     expect(model.requests).toHaveLength(1);
   });
+});
+
+test('a response of a million values is refused before it is parsed', async () => {
+  const values = Buffer.from(`{"choices":[${'{},'.repeat(1_200_000)}{}]}`);
+  const { llm } = await endpoint([(response) => response.end(values)]);
+  const parse = vi.spyOn(JSON, 'parse');
+  onTestFinished(() => parse.mockRestore());
+  expect(await send(llm)).toMatchObject({
+    ...{ ok: false, code: 'provider_reply_invalid', mayBeBilled: true },
+    message: 'The response has too many JSON values',
+  });
+  expect(parse.mock.calls.filter(([text]) => text.length > 1_000_000)).toEqual([]);
 });
 
 describe('an abort', () => {
