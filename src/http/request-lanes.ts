@@ -4,6 +4,7 @@ import { FairLane } from '../lib/fair-lane.ts';
 import { requestWaitMsMax, type Waiter } from '../lib/fair-lane-options.ts';
 import { type Rest, sharedThird } from '../lib/pace.ts';
 import type { Contract, LaneName, RateClass } from './contract.ts';
+import { LargeReads } from './large-reads.ts';
 
 /**
  * The lane per rate class, unless the contract names one. Ingestion has its own limits
@@ -99,6 +100,9 @@ export class RequestLanes {
     ...{ waitingPerKey: 16, waitingMax: 64, waitMsMax: requestWaitMsMax },
   });
 
+  /** The rate of large answers. */
+  readonly largeReads = new LargeReads();
+
   constructor(whyStuck: WhyStuck = () => undefined) {
     const options = (lane: LaneName) => ({ ...waiting, whyStuck: () => whyStuck(lane) });
     this.#whyStuck = whyStuck;
@@ -123,6 +127,15 @@ export class RequestLanes {
    * @throws what `whyStuck` returns, and what the handler throws
    */
   async run<T>(
+    contract: Pick<Contract, 'lane' | 'rateClass' | 'operationId'>,
+    request: { sharer: string; waiter: Waiter; bodyBytes: number },
+    handle: () => Promise<T>,
+  ): Promise<T> {
+    this.largeReads.note(request.sharer);
+    return this.largeReads.run(contract, request, () => this.#runInLane(contract, request, handle));
+  }
+
+  async #runInLane<T>(
     { lane, rateClass }: Pick<Contract, 'lane' | 'rateClass'>,
     { sharer, waiter, bodyBytes }: { sharer: string; waiter: Waiter; bodyBytes: number },
     handle: () => Promise<T>,

@@ -111,6 +111,7 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     // A client that reads slowly holds neither its body nor the values of the result.
     const answer = await endpoint.call(Object.assign(call, { readBody, once })).then(prepareAnswer);
     body.release();
+    options.lanes.largeReads.count(endpoint, sharer, answer.content?.length ?? 0);
     await sendAnswer(req, res, answer, (bytes) => options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes }));
   } finally {
     body.release();

@@ -393,6 +393,19 @@ export const attacks = {
       );
     },
   },
+  'pages of versions of two megabytes': {
+    async prepare(target) {
+      await created(post(target, '/prompts', { name: 'large-versions', type: 'text', template: 'x' }));
+      for (let version = 0; version < 12; version++) {
+        const body = JSON.stringify({ template: `${version}${' lorem'.repeat(30_000)}` });
+        await call(target, 'PUT', projectPath(target, '/prompts/large-versions'), { body });
+      }
+    },
+    run: (target, signal) =>
+      inParallel(12, signal, () =>
+        call(target, 'GET', projectPath(target, '/prompts/large-versions/versions?limit=100'), { signal }),
+      ),
+  },
   'feedback as large as it may be': {
     async run(target, signal) {
       const comment = 'lorem ipsum '.repeat(650);

@@ -18,7 +18,7 @@ const waiter = { signal };
 function requests(rateClass: 'read' | 'write' | 'render' | 'analytics', bodyBytes = 0): () => Enter {
   return () => {
     const lanes = new RequestLanes();
-    return (sharer, work) => lanes.run({ rateClass }, { sharer, waiter, bodyBytes }, work);
+    return (sharer, work) => lanes.run({ rateClass, operationId: 'x' }, { sharer, waiter, bodyBytes }, work);
   };
 }
 

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { LargeReads } from '../../../src/http/large-reads.ts';
+
+const mebibyte = 1024 * 1024;
+const signal = new AbortController().signal;
+const read = { operationId: 'listVersions', rateClass: 'read' } as const;
+
+/** Milliseconds until the handler of a request begins. */
+async function waitOf(reads: LargeReads, sharer: string, operationId: string = read.operationId): Promise<number> {
+  const beganAtMs = performance.now();
+  return reads.run({ operationId }, { sharer, waiter: { signal } }, async () => performance.now() - beganAtMs);
+}
+
+function shared(): LargeReads {
+  const reads = new LargeReads();
+  for (const sharer of ['a', 'b']) reads.note(sharer);
+  return reads;
+}
+
+describe('a sharer that reads large answers faster than 24 MiB/s', () => {
+  test('waits for its time while others send requests', async () => {
+    const reads = shared();
+    reads.count(read, 'a', 18 * mebibyte);
+    const waitMs = await waitOf(reads, 'a');
+    expect(waitMs).toBeGreaterThan(200);
+    expect(waitMs).toBeLessThan(1_000);
+  });
+
+  test('does not wait while nobody else sends requests', async () => {
+    const reads = new LargeReads();
+    reads.note('a');
+    reads.count(read, 'a', 100 * mebibyte);
+    expect(await waitOf(reads, 'a')).toBeLessThan(100);
+  });
+
+  test('has one request at a time, and the next when the answer is counted', async () => {
+    const reads = shared();
+    reads.count(read, 'a', 14 * mebibyte);
+    const begun: number[] = [];
+    const one = () =>
+      reads
+        .run(read, { sharer: 'a', waiter: { signal } }, async () => begun.push(performance.now()))
+        .then(() => reads.count(read, 'a', 6 * mebibyte));
+    await Promise.all([one(), one()]);
+    const [first = 0, second = 0] = begun;
+    // 6 MiB take 250 ms.
+    expect(second - first).toBeGreaterThan(200);
+  });
+
+  test('does not delay its other requests, nor those of others', async () => {
+    const reads = shared();
+    reads.count(read, 'a', 100 * mebibyte);
+    expect(await waitOf(reads, 'a', 'getPrompt')).toBeLessThan(100);
+    expect(await waitOf(reads, 'b')).toBeLessThan(100);
+  });
+
+  test('has half of the rate when another one does the same', async () => {
+    const reads = shared();
+    reads.count(read, 'b', 100 * mebibyte);
+    reads.count(read, 'a', 9 * mebibyte);
+    // 375 ms alone.
+    expect(await waitOf(reads, 'a')).toBeGreaterThan(150);
+  });
+});
+
+test.each([
+  ['small ones', read, 60 * 1024],
+  ['renders', { operationId: 'listVersions', rateClass: 'render' }, mebibyte],
+] as const)('very many answers that are %s do not count', async (_what, contract, bytes) => {
+  const reads = shared();
+  for (let n = 0; n < 1_000; n++) reads.count(contract, 'a', bytes);
+  expect(await waitOf(reads, 'a')).toBeLessThan(100);
+});
