@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip, createInflate } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../lib/errors.ts';
+import { FairLane } from '../lib/fair-lane.ts';
 import { costsMoreThan } from '../lib/json-cost.ts';
 import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
@@ -10,10 +11,23 @@ import { readInTurns, readUnwanted } from './unwanted-bodies.ts';
 
 /** A larger body is parsed in steps, so that other requests run in between. */
 const atOnceBytesMax = 256 * 1024;
-/** The values of a smaller body are not counted, because parsing it never takes more than a few milliseconds. */
+/**
+ * The values of a smaller body are not counted, and it is parsed when it is there, because that takes less than a
+ * millisecond, and never more than a few.
+ */
 const uncountedBytesMax = 24 * 1024;
 /** A body whose values cost more, which is one to four milliseconds, is parsed in turn with other large work. */
 const atOnceCostMax = 20_000;
+
+/**
+ * Other bodies that are parsed whole: at most four in a turn of the event loop, which take some ten milliseconds, and
+ * one of each sharer. Otherwise a hundred connections could have all of theirs parsed in one turn. `BodyIntake` bounds
+ * how many wait.
+ */
+const turns = new FairLane({
+  ...{ name: 'request bodies', capacity: 4, perKey: 1 },
+  ...{ waitingPerKey: Number.POSITIVE_INFINITY, waitingMax: Number.POSITIVE_INFINITY },
+});
 
 /**
  * Reads a JSON body. Returns `undefined` when there is none. `bytesMax` limits the bytes sent and
@@ -39,8 +53,10 @@ export async function readJsonBody(
   if (bytes.length === 0) return undefined;
   if (bytes.length <= uncountedBytesMax) return parseJson(bytes);
   // One step, because steps would refuse values that a body of this size may have. It takes less than 50 ms.
-  if (bytes.length <= atOnceBytesMax)
+  if (bytes.length <= atOnceBytesMax) {
+    setImmediate(await turns.enter(hold.sharer));
     return costsMoreThan(bytes, atOnceCostMax) ? inTurn(async () => parseJson(bytes)) : parseJson(bytes);
+  }
   return inTurn(() => runInSlices(parseSteps(bytes), new Pace(sharedThird(hold.sharer))));
 }
 

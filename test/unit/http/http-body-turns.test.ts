@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { readJsonBody } from '../../../src/http/body.ts';
 import { BodyIntake } from '../../../src/http/body-intake.ts';
 
@@ -43,4 +43,25 @@ test.each([
 ])('a body %s is parsed at once', async (_name, text) => {
   expect(text.length).toBeLessThanOrEqual(256 * 1024);
   expect(await read(text)).toEqual({ body: JSON.parse(text), turns: 0 });
+});
+
+test('of bodies of 25 to 256 KiB that are there at the same time, a sharer has one parsed in a turn of the event loop', async () => {
+  const text = `{"a":"${'a'.repeat(100_000)}"}`;
+  const inOneTurn: number[] = [];
+  let parsed = 0;
+  const parse = vi.spyOn(JSON, 'parse').mockImplementation(() => {
+    if (parsed++ === 0) {
+      setImmediate(() => {
+        inOneTurn.push(parsed);
+        parsed = 0;
+      });
+    }
+    return {};
+  });
+  onTestFinished(() => parse.mockRestore());
+  await Promise.all(Array.from({ length: 20 }, () => read(text)));
+  await new Promise(setImmediate);
+  // The next one is parsed before the immediate that counts.
+  expect(Math.max(...inOneTurn)).toBeLessThanOrEqual(2);
+  expect(inOneTurn.reduce((sum, count) => sum + count, 0)).toBe(20);
 });
