@@ -69,12 +69,15 @@ export async function readJsonBody(
 async function readBytes(req: IncomingMessage, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   const inflater = inflaterFor(req.headers['content-encoding']);
   if (!inflater) return receiveBody(req, bytesMax, hold);
+  checkAnnounced(req, bytesMax);
   const inflated = collect(req.pipe(inflater), bytesMax, hold);
   try {
     const [bytes] = await Promise.all([inflated, receiveBody(req, bytesMax, hold)]);
     return bytes;
   } finally {
     req.unpipe(inflater);
+    // A request stays paused after `unpipe`.
+    req.resume();
     inflater.destroy();
   }
 }
@@ -87,14 +90,23 @@ async function readBytes(req: IncomingMessage, bytesMax: number, hold: BodyHold)
  * @throws what `hold` throws when there is no room
  */
 export async function receiveBody(req: IncomingMessage, bytesMax: number, hold: BodyHold): Promise<Buffer> {
-  checkTransferEncoding(req.headers['transfer-encoding']);
-  const announced = Number(req.headers['content-length'] ?? 0);
-  if (announced > bytesMax) throw tooLarge(bytesMax, `Content-Length is ${announced}`);
+  checkAnnounced(req, bytesMax);
   try {
     return await collect(req, bytesMax, hold);
   } finally {
     hold.arrived();
   }
+}
+
+/**
+ * Checks what the headers say of a body. Call it before anything reads the body: a client that waits for
+ * `100 Continue` then sends none.
+ * @throws as {@link receiveBody}
+ */
+function checkAnnounced({ headers }: IncomingMessage, bytesMax: number): void {
+  checkTransferEncoding(headers['transfer-encoding']);
+  const announced = Number(headers['content-length'] ?? 0);
+  if (announced > bytesMax) throw tooLarge(bytesMax, `Content-Length is ${announced}`);
 }
 
 /**

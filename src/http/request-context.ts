@@ -15,6 +15,8 @@ import { discardBody } from './unwanted-bodies.ts';
 export interface RequestContext {
   requestId: string;
   startedAtMs: number;
+  /** The workspace or address that it counts for. Set once a route has matched. */
+  sharer?: string;
   /** Set once a route has matched. */
   contract?: Contract;
   /** Writes an error response. Set once a route has matched whose errors are not problems. */
@@ -69,7 +71,7 @@ export function startRequest({ headers, ...observers }: Observers & { headers?: 
     if (headers !== undefined) setHeaders(res, headers());
     const { socket } = req;
     const writtenBefore = socket.bytesWritten;
-    res.once('prefinish', () => discardBody(req));
+    res.once('prefinish', () => discardBody(req, contextOf(res).sharer ?? ''));
     res.once('close', () => {
       lingerThenClose(res, socket);
       observe(observers, res, socket.bytesWritten - writtenBefore);

@@ -91,7 +91,9 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
 async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, options: RouteOptions<P>): Promise<void> {
   const params = pathParams(req);
   const { bodyBytesMax = bodyBytesMaxDefault, cors = false, credentialField } = endpoint;
-  const body = new RequestBody(req, options.sharerOf?.(req, undefined) ?? everybody, options);
+  const context = contextOf(res);
+  context.sharer = options.sharerOf?.(req, undefined) ?? everybody;
+  const body = new RequestBody(req, context.sharer, options);
   const readBody = () => body.readJson(bodyBytesMax, cors);
   const credential = credentialField === undefined ? undefined : () => readBody().then(textAt(credentialField));
   try {
@@ -101,6 +103,7 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     await options.admit?.(req, res, endpoint, principal);
     const sharer = options.sharerOf?.(req, principal) ?? everybody;
     body.sharer = sharer;
+    context.sharer = sharer;
     const call = new Call({ req, res, params, principal, body, authorize });
     if (endpoint.kind === 'raw') {
       await options.lanes.run(endpoint, { sharer, waiter: call, bodyBytes: 0 }, () => endpoint.call(req, res, call));

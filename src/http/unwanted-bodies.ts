@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairLane } from '../lib/fair-lane.ts';
 import { type Rest, sharedThird } from '../lib/pace.ts';
@@ -18,18 +18,24 @@ const unwanted = { bytes: 0 };
 
 /**
  * Pauses a stream after each {@link slackBytes} that are read, for as long as `rest` says then.
- * @returns a function that ends this
+ * @returns a function that ends this; a stream that pauses then stays paused
  */
 export function readInTurns(stream: NodeJS.ReadableStream, rest: Rest, read = { bytes: 0 }): () => void {
+  let hasEnded = false;
   const count = (chunk: Buffer) => {
     read.bytes += chunk.length;
     if (read.bytes < slackBytes) return;
     read.bytes = 0;
     stream.pause();
-    void rest().then(() => stream.resume());
+    void rest().then(() => {
+      if (!hasEnded) stream.resume();
+    });
   };
   stream.on('data', count);
-  return () => stream.off('data', count);
+  return () => {
+    hasEnded = true;
+    stream.off('data', count);
+  };
 }
 
 /**
@@ -38,22 +44,21 @@ export function readInTurns(stream: NodeJS.ReadableStream, rest: Rest, read = { 
  * workspace has.
  */
 export function readUnwanted(stream: NodeJS.ReadableStream, sharer: string): void {
-  const rest = () =>
-    pauses.run(sharer, async () => {
-      await delay(restMs, undefined, { ref: false });
-      await turn();
-    });
-  readInTurns(stream, rest, unwanted);
+  const socket = stream instanceof IncomingMessage ? stream.socket : undefined;
+  const pause = async () => {
+    // Others do not wait for connections that were closed meanwhile. A paused one is closed after `lingerMs`.
+    if (socket?.destroyed) return;
+    await delay(restMs, undefined, { ref: false });
+    await turn();
+  };
+  readInTurns(stream, () => pauses.run(sharer, pause), unwanted);
+  stream.resume();
 }
 
 /** Reads the rest of a body whose request was answered before its end. Node would read it as fast as it comes. */
-export function discardBody(req: IncomingMessage): void {
-  if (req.complete || req.destroyed) return;
-  if (req.listenerCount('data') === 0) {
-    // Node discards the bodies of requests that were never read.
-    req.read(0);
-    readUnwanted(req, req.socket.remoteAddress ?? '');
-  }
-  // A request stays paused after `unpipe`.
-  req.resume();
+export function discardBody(req: IncomingMessage, sharer: string): void {
+  if (req.complete || req.destroyed || req.listenerCount('data') > 0) return;
+  // Node discards the bodies of requests that were never read.
+  req.read(0);
+  readUnwanted(req, sharer);
 }

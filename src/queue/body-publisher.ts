@@ -89,6 +89,13 @@ export function createBodyPublisher(
     return { atMs, bodies: await examineUnfinished(redis, queues) };
   });
 
+  async function knowBacklog(workspaceId: string, lane: IngestLane, nowMs: number): Promise<void> {
+    if (schedule.knows(workspaceId, lane, nowMs)) return;
+    const cost = Number((await redis.hget(backlogKey(workspaceId), lane)) ?? 0);
+    // Another body may have been published meanwhile, which counts.
+    if (!schedule.knows(workspaceId, lane, nowMs)) schedule.learn(workspaceId, lane, { cost, atMs: nowMs });
+  }
+
   async function store(
     jobId: string,
     body: Buffer,
@@ -108,11 +115,7 @@ export function createBodyPublisher(
       backlog: backlogKey(workspaceId),
     };
     addStoreBody(transaction, { keys, body, meter, share, receivedAtMs: payload.receivedAtMs });
-    const nextDueS = await nextDue[share.lane]();
-    if (!schedule.knows(workspaceId, share.lane)) {
-      const cost = Number((await redis.hget(backlogKey(workspaceId), share.lane)) ?? 0);
-      if (!schedule.knows(workspaceId, share.lane)) schedule.learn(workspaceId, share.lane, { cost, atMs: nowMs });
-    }
+    const [nextDueS] = await Promise.all([nextDue[share.lane](), knowBacklog(workspaceId, share.lane, nowMs)]);
     const { priority, delayS } = schedule.turnOf(workspaceId, share, { nowMs, baseS, nextDueS });
     const data = { ...payload, delayS };
     const job = new Job(queue, 'ingestBody', data, { ...jobOptions, jobId, priority, timestamp: nowMs }, jobId);

@@ -18,6 +18,9 @@ const priorityMax = 2 ** 21;
 /** Maximum number of workspace backlogs that a process remembers. */
 const workspacesMax = 10_000;
 
+/** For so long a process knows a backlog of which it does not hear. */
+const knownMs = 5_000;
+
 interface KnownBacklog {
   cost: number;
   atMs: number;
@@ -80,9 +83,13 @@ export class LaneSchedule {
     return { priority, delayS: Math.floor(dueS - timeOfLaneS) };
   }
 
-  /** Returns whether the backlog is known. An unknown one counts as empty. */
-  knows(workspaceId: string, lane: string): boolean {
-    return this.#backlogs.has(`${workspaceId} ${lane}`);
+  /**
+   * Returns whether the backlog is known. An unknown one counts as empty, and other processes may have added to one that
+   * this process has not heard of for a while.
+   */
+  knows(workspaceId: string, lane: string, nowMs: number): boolean {
+    const known = this.#backlogs.get(`${workspaceId} ${lane}`);
+    return known !== undefined && nowMs - known.atMs < knownMs;
   }
 
   /** Stores the backlog that Redis reported: after a publish, with the body that was just published. */

@@ -30,14 +30,17 @@ export function unquoted(value: AnyValue, reading: Reading): string | undefined 
   return text(typeof inner === 'string' ? inner : value);
 }
 
+/** What `Number` would read as hexadecimal, octal or binary. */
+const otherBase = /^\s*0[box]/i;
+
 /**
- * Returns a scalar as a number, including numeric text. Other text becomes NaN, any other value
+ * Returns a scalar as a number, including decimal text. Other text becomes NaN, any other value
  * undefined.
  */
 export function number(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
-  if (typeof value === 'string' && value.trim() !== '') return Number(value);
+  if (typeof value === 'string' && value.trim() !== '') return otherBase.test(value) ? Number.NaN : Number(value);
   return undefined;
 }
 

@@ -80,7 +80,7 @@ describe('a reported cost', () => {
   test('with float noise is rounded to whole nano-USD', () =>
     expect(normalized({ 'llm.cost.total': 0.000010199999999999999 }).reportedCostNanoUsd).toBe(10_200n));
 
-  test.each([-1, Number.NaN, 1e300, 'free'])('of %s is dropped with a warning', (bad) => {
+  test.each([-1, Number.NaN, 1e300, 'free', '0x10', ' 0b11', '0o17'])('of %s is dropped with a warning', (bad) => {
     const span = normalized({ 'gen_ai.usage.cost': bad });
     expect([span.reportedCostNanoUsd, span.warnings]).toEqual([null, ['bad_cost']]);
   });

@@ -110,3 +110,29 @@ test('the refused body of one client does not wait for those of another that sen
   await Promise.all(all);
   expect(ended.indexOf('one')).toBeLessThan(5);
 });
+
+test('bodies that are refused in the middle are read slowly, and leave no pauses for others to wait for', async () => {
+  const body = chunked(Buffer.alloc(2.05 * mebibyte));
+  const beganAtMs = performance.now();
+  for (let n = 0; n < 30; n++) {
+    const { statuses } = await sendTwo('/read', `${asJson}\r\nTransfer-Encoding: chunked`, body);
+    expect(statuses).toEqual(['413', '404']);
+  }
+  // 30 pauses of 16 ms, of which a body that ends meanwhile may skip some.
+  expect(performance.now() - beganAtMs).toBeGreaterThan(300);
+  const { ms } = await sendTwo('/refuse', `Content-Length: ${3 * mebibyte}`, Buffer.alloc(3 * mebibyte));
+  expect(ms).toBeLessThan(1_000);
+});
+
+test('a compressed body that announces too much is not asked for', async () => {
+  const socket = connect(app.port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (data) => {
+    text += data.toString();
+  });
+  const headers = `${asJson}\r\nContent-Encoding: gzip\r\nContent-Length: ${compressed.length}\r\nExpect: 100-continue`;
+  socket.write(`POST /read HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`);
+  await until('the answer', 5_000, () => text.includes('HTTP/1.1 413'));
+  expect(text).not.toContain('100 Continue');
+  socket.destroy();
+});

@@ -24,6 +24,16 @@ describe('the priority of a body', () => {
     expect(flood(new LaneSchedule(), 'quiet', { count: 1, cost: 1_000 })).toEqual([50]);
   });
 
+  it('needs a backlog that was heard of in the last seconds, because other processes may have added to it', () => {
+    const schedule = new LaneSchedule();
+    expect(schedule.knows('busy', 'ingest', startMs)).toBe(false);
+    flood(schedule, 'busy', { count: 1, cost: mebibyte });
+    expect(schedule.knows('busy', 'ingest', startMs + 4_999)).toBe(true);
+    expect(schedule.knows('busy', 'ingest', startMs + 5_000)).toBe(false);
+    schedule.learn('busy', 'ingest', { cost: 600 * mebibyte, atMs: startMs + 60_000 });
+    expect(flood(schedule, 'busy', { count: 1, cost: 1 }, { nowMs: startMs + 60_000 })).toEqual([50 + 60 + 600]);
+  });
+
   it('is before the backlog of another workspace that came seconds earlier', () => {
     const schedule = new LaneSchedule();
     const busy = flood(schedule, 'busy', { count: 40, cost: mebibyte });

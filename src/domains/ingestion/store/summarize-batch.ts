@@ -13,6 +13,7 @@ import {
   encodeExecutions,
   groupByRows,
   insertEncoded,
+  type SummarizedExecution,
   smallTraceRowsMax,
   summarizeExecutions,
   summarizeSmallTraces,
@@ -38,7 +39,7 @@ const rowsReadPerRow = 4;
 const readsMax = 10;
 
 /**
- * Traces that are summarized before their summaries are encoded. With very many summaries in memory, garbage
+ * Traces of a project that are summarized before their summaries are encoded. With very many summaries in memory, garbage
  * collection would hold up the event loop.
  */
 const summarizedAtOnce = 64;
@@ -55,7 +56,9 @@ const fewRowsMax = 100;
 /** The traces of a project: those summarized, and those left for the list. */
 interface Outcome {
   project: ProjectOfBatch;
-  executions: EncodedExecutions[];
+  /** Encoded already, because they are many. */
+  encoded: EncodedExecutions[];
+  executions: SummarizedExecution[];
   left: string[];
 }
 
@@ -159,24 +162,24 @@ async function summarizeProject(
     }
   }
   rowsLeft.set(workspaceId, budget);
-  const executions: EncodedExecutions[] = [];
+  const encoded: EncodedExecutions[] = [];
+  let executions: SummarizedExecution[] = [];
   for (let at = 0; at < atHand.length; at += summarizedAtOnce) {
-    const traces = atHand.slice(at, at + summarizedAtOnce);
-    executions.push(await encodeExecutions(await summarizeExecutions(projectId, traces, version, pace), pace));
+    if (executions.length > 0) encoded.push(await encodeExecutions(executions, pace));
+    executions = await summarizeExecutions(projectId, atHand.slice(at, at + summarizedAtOnce), version, pace);
   }
   const groups = groupByRows(small);
   // Pushed one by one: very many arguments of one call overflow the stack.
   for (const traceId of groups.slice(readsMax).flat()) left.push(traceId);
   for (const traceIds of groups.slice(0, readsMax)) {
     try {
-      const summarized = await summarizeSmallTraces(deps.clickhouse, { projectId, traceIds, version });
-      executions.push(await encodeExecutions(summarized, pace));
+      executions.push(...(await summarizeSmallTraces(deps.clickhouse, { projectId, traceIds, version })));
     } catch (error) {
       deps.logger.warn({ err: error, project_id: projectId, traces: traceIds.length }, 'traces could not be read');
       left.push(...traceIds);
     }
   }
-  return { project, executions, left };
+  return { project, encoded, executions, left };
 }
 
 /**
@@ -193,18 +196,19 @@ async function joinLate(deps: SummarizeBatchDeps, project: ProjectOfBatch, time:
  */
 async function insertOutcomes(deps: SummarizeBatchDeps, outcomes: readonly Outcome[]): Promise<readonly Outcome[]> {
   try {
-    await insertEncoded(
-      deps.clickhouse,
-      outcomes.flatMap(({ executions }) => executions),
-    );
+    const last = await encodeExecutions(outcomes.flatMap(({ executions }) => executions));
+    await insertEncoded(deps.clickhouse, [...outcomes.flatMap(({ encoded }) => encoded), last]);
     return outcomes;
   } catch (error) {
     const [only, ...others] = outcomes;
     if (only === undefined) return [];
     if (others.length === 0) {
-      const summarized = only.executions.flatMap(({ traceIds }) => traceIds);
+      const summarized = [
+        ...only.encoded.flatMap(({ traceIds }) => traceIds),
+        ...only.executions.map(({ traceId }) => traceId),
+      ];
       deps.logger.warn({ err: error, project_id: only.project.projectId }, 'executions could not be stored');
-      return [{ ...only, executions: [], left: [...only.left, ...summarized] }];
+      return [{ ...only, encoded: [], executions: [], left: [...only.left, ...summarized] }];
     }
   }
   const inserted: Outcome[] = [];
@@ -218,5 +222,5 @@ function leftWhole(deps: SummarizeBatchDeps, project: ProjectOfBatch, error: unk
 }
 
 function left(project: ProjectOfBatch): Outcome {
-  return { project, executions: [], left: [...project.traces.keys()] };
+  return { project, encoded: [], executions: [], left: [...project.traces.keys()] };
 }
