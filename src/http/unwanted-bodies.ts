@@ -8,10 +8,13 @@ const slackBytes = 1024 * 1024;
 /** So all unwanted bodies together are read at up to 50 MiB/s. */
 const restMs = 16;
 const turn = sharedThird('unwanted bodies');
-/** Unwanted bodies pause one after the other, in turn between sharers. */
+/**
+ * Unwanted bodies pause one after the other, in turn between sharers. So many of one sharer wait for two to three
+ * seconds. The connection of a further one is closed; it has its answer.
+ */
 const pauses = new FairLane({
   ...{ name: 'unwanted bodies', capacity: 1, perKey: 1 },
-  ...{ waitingPerKey: Number.POSITIVE_INFINITY, waitingMax: Number.POSITIVE_INFINITY },
+  ...{ waitingPerKey: 128, waitingMax: 4_096 },
 });
 /** Counted for all of them together, because one client can send very many that are smaller than {@link slackBytes}. */
 const unwanted = { bytes: 0 };
@@ -51,7 +54,7 @@ export function readUnwanted(stream: NodeJS.ReadableStream, sharer: string): voi
     await delay(restMs, undefined, { ref: false });
     await turn();
   };
-  readInTurns(stream, () => pauses.run(sharer, pause), unwanted);
+  readInTurns(stream, () => pauses.run(sharer, pause).catch(() => void socket?.destroy()), unwanted);
   stream.resume();
 }
 

@@ -45,15 +45,16 @@ async function sendTwo(path: string, headers: string, body: Buffer): Promise<{ s
   socket.on('data', (data) => {
     text += data.toString();
   });
-  let error: unknown;
-  socket.on('error', (cause) => {
-    error = cause;
+  let hasEnded = false;
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    hasEnded = true;
   });
   socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`);
   socket.write(body);
   socket.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n');
   const statuses = () => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status = '']) => status);
-  await until('both answers', 15_000, () => error !== undefined || statuses().length === 2);
+  await until('both answers', 15_000, () => hasEnded || statuses().length === 2);
   socket.destroy();
   return { statuses: statuses(), ms: performance.now() - beganAtMs };
 }
@@ -135,4 +136,22 @@ test('a compressed body that announces too much is not asked for', async () => {
   await until('the answer', 5_000, () => text.includes('HTTP/1.1 413'));
   expect(text).not.toContain('100 Continue');
   socket.destroy();
+});
+
+test('of very many refused bodies of one client, few wait; connections of further ones are closed', async () => {
+  const body = Buffer.alloc(1.3 * mebibyte);
+  const leaving = Array.from({ length: 700 }, async () => {
+    const socket = connect(app.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(`POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: ${2 * body.length}\r\n\r\n`);
+    socket.write(body);
+    await once(socket, 'data');
+    socket.destroy();
+  });
+  await Promise.all(leaving);
+  // 700 pauses would take 13 s.
+  await until('a further one is read', 9_000, async () => {
+    const { statuses } = await sendTwo('/refuse', `Content-Length: ${2 * mebibyte}`, Buffer.alloc(2 * mebibyte));
+    return statuses.length === 2;
+  });
 });
