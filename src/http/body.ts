@@ -67,9 +67,9 @@ export async function readJsonBody(
  * @throws MalformedError when the connection closes within the body
  */
 async function readBytes(req: IncomingMessage, bytesMax: number, hold: BodyHold): Promise<Buffer> {
+  checkAnnounced(req, bytesMax);
   const inflater = inflaterFor(req.headers['content-encoding']);
   if (!inflater) return receiveBody(req, bytesMax, hold);
-  checkAnnounced(req, bytesMax);
   const inflated = collect(req.pipe(inflater), bytesMax, hold);
   try {
     const [bytes] = await Promise.all([inflated, receiveBody(req, bytesMax, hold)]);

@@ -10,6 +10,8 @@ const countedBytesMin = 64 * 1024;
 const bytesPerMs = 24 * 1024;
 /** How far a sharer may be ahead of its rate. */
 const aheadMsMax = 500;
+/** How long a request waits at most, however much its sharer has read. */
+const waitMsMax = 4_000;
 
 /** What a sharer has read. */
 interface Reader {
@@ -30,12 +32,12 @@ export class LargeReads {
   readonly #company = new LaneCompany();
   readonly #turns = new FairLane({
     ...{ name: 'reads of large answers', capacity: Number.POSITIVE_INFINITY, perKey: 1 },
-    ...{ waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax },
+    ...{ waitingPerKey: 64, waitingMax: 4_096, waitMsMax: requestWaitMsMax },
   });
 
-  /** Notes that a sharer sends a request. */
-  note(sharer: string): void {
-    this.#company.note(sharer);
+  /** Notes that a sharer sends a request. Those that have no rate, such as checks of health, delay nobody. */
+  note({ rateClass }: Pick<Contract, 'rateClass'>, sharer: string): void {
+    if (rateClass !== 'none') this.#company.note(sharer);
   }
 
   /** Counts an answer. */
@@ -46,7 +48,9 @@ export class LargeReads {
     const reader = this.#readers.get(sharer) ?? { untilMs: nowMs, operations: new Set() };
     this.#readers.set(sharer, reader);
     reader.operations.add(operationId);
-    reader.untilMs += (bytes / bytesPerMs) * this.#readers.size;
+    // What it reads while nobody else sends requests delays nothing later.
+    const mostMs = nowMs + aheadMsMax + (this.#company.isShared ? waitMsMax : 0);
+    reader.untilMs = Math.min(reader.untilMs + (bytes / bytesPerMs) * this.#readers.size, mostMs);
   }
 
   /**
@@ -81,6 +85,6 @@ export class LargeReads {
   #waitMs(operationId: string, sharer: string): number {
     const reader = this.#readers.get(sharer);
     if (reader === undefined || !reader.operations.has(operationId) || !this.#company.isShared) return 0;
-    return Math.min(Math.max(0, reader.untilMs - aheadMsMax - performance.now()), requestWaitMsMax);
+    return Math.max(0, reader.untilMs - aheadMsMax - performance.now());
   }
 }

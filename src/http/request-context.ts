@@ -71,7 +71,7 @@ export function startRequest({ headers, ...observers }: Observers & { headers?: 
     if (headers !== undefined) setHeaders(res, headers());
     const { socket } = req;
     const writtenBefore = socket.bytesWritten;
-    res.once('prefinish', () => discardBody(req, contextOf(res).sharer ?? ''));
+    res.once('prefinish', () => discardBody(req, contextOf(res).sharer ?? String(socket.remoteAddress)));
     res.once('close', () => {
       lingerThenClose(res, socket);
       observe(observers, res, socket.bytesWritten - writtenBefore);

@@ -131,7 +131,7 @@ export class RequestLanes {
     request: { sharer: string; waiter: Waiter; bodyBytes: number },
     handle: () => Promise<T>,
   ): Promise<T> {
-    this.largeReads.note(request.sharer);
+    this.largeReads.note(contract, request.sharer);
     return this.largeReads.run(contract, request, () => this.#runInLane(contract, request, handle));
   }
 

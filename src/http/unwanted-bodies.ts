@@ -10,7 +10,7 @@ const restMs = 16;
 const turn = sharedThird('unwanted bodies');
 /**
  * Unwanted bodies pause one after the other, in turn between sharers. So many of one sharer wait for two to three
- * seconds. The connection of a further one is closed; it has its answer.
+ * seconds. A further one is not read any more, so its connection is closed after `lingerMs`.
  */
 const pauses = new FairLane({
   ...{ name: 'unwanted bodies', capacity: 1, perKey: 1 },
@@ -20,7 +20,7 @@ const pauses = new FairLane({
 const unwanted = { bytes: 0 };
 
 /**
- * Pauses a stream after each {@link slackBytes} that are read, for as long as `rest` says then.
+ * Pauses a stream after each {@link slackBytes} that are read, for as long as `rest` says then; for good if it rejects.
  * @returns a function that ends this; a stream that pauses then stays paused
  */
 export function readInTurns(stream: NodeJS.ReadableStream, rest: Rest, read = { bytes: 0 }): () => void {
@@ -30,9 +30,10 @@ export function readInTurns(stream: NodeJS.ReadableStream, rest: Rest, read = { 
     if (read.bytes < slackBytes) return;
     read.bytes = 0;
     stream.pause();
-    void rest().then(() => {
+    const goOn = () => {
       if (!hasEnded) stream.resume();
-    });
+    };
+    void rest().then(goOn, () => undefined);
   };
   stream.on('data', count);
   return () => {
@@ -47,14 +48,20 @@ export function readInTurns(stream: NodeJS.ReadableStream, rest: Rest, read = { 
  * workspace has.
  */
 export function readUnwanted(stream: NodeJS.ReadableStream, sharer: string): void {
-  const socket = stream instanceof IncomingMessage ? stream.socket : undefined;
+  const req = stream instanceof IncomingMessage ? stream : undefined;
+  const socket = req?.socket;
   const pause = async () => {
     // Others do not wait for connections that were closed meanwhile. A paused one is closed after `lingerMs`.
     if (socket?.destroyed) return;
     await delay(restMs, undefined, { ref: false });
     await turn();
   };
-  readInTurns(stream, () => pauses.run(sharer, pause).catch(() => void socket?.destroy()), unwanted);
+  const rest = () =>
+    pauses.run(sharer, pause).catch((error) => {
+      // Nothing more comes of one that is complete.
+      if (req?.complete !== true) throw error;
+    });
+  readInTurns(stream, rest, unwanted);
   stream.resume();
 }
 

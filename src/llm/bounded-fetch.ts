@@ -31,6 +31,8 @@ async function readBody(response: Response, bytesMax: number): Promise<Uint8Arra
     chunks.push(chunk);
   }
   const body = new Uint8Array(Buffer.concat(chunks));
-  if (costsMoreThan(body, jsonCostMax)) throw new ReplyTooLarge('The response has too many JSON values');
-  return body;
+  if (!costsMoreThan(body, jsonCostMax)) return body;
+  // The status of an error says enough.
+  if (!response.ok) return new Uint8Array();
+  throw new ReplyTooLarge('The response has too many JSON values');
 }

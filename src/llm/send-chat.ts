@@ -12,7 +12,8 @@ import { estimateTokens, readReply } from './read-reply.ts';
  */
 export async function sendChat(llm: Llm, request: ChatRequest): Promise<ChatResult> {
   const { model, messages, params, sharer, signal } = request;
-  const body = { ...params, model, messages, stream: false };
+  // Nothing reads log probabilities, and they have very many values.
+  const body = { ...params, logprobs: undefined, top_logprobs: undefined, model, messages, stream: false };
   const { attemptsMax } = llm.limits;
   for (let tried = 1; ; tried++) {
     const place = await llm.places.take(sharer, signal);

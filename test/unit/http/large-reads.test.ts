@@ -13,7 +13,7 @@ async function waitOf(reads: LargeReads, sharer: string, operationId: string = r
 
 function shared(): LargeReads {
   const reads = new LargeReads();
-  for (const sharer of ['a', 'b']) reads.note(sharer);
+  for (const sharer of ['a', 'b']) reads.note(read, sharer);
   return reads;
 }
 
@@ -28,9 +28,20 @@ describe('a sharer that reads large answers faster than 24 MiB/s', () => {
 
   test('does not wait while nobody else sends requests', async () => {
     const reads = new LargeReads();
-    reads.note('a');
+    reads.note(read, 'a');
+    reads.note({ rateClass: 'none' }, 'the health check');
     reads.count(read, 'a', 100 * mebibyte);
     expect(await waitOf(reads, 'a')).toBeLessThan(100);
+  });
+
+  test('owes nothing for what it has read alone, and never waits for more than four seconds', async () => {
+    const reads = new LargeReads();
+    reads.note(read, 'a');
+    reads.count(read, 'a', 10_000 * mebibyte);
+    reads.note(read, 'b');
+    expect(await waitOf(reads, 'a')).toBeLessThan(100);
+    reads.count(read, 'a', 10_000 * mebibyte);
+    expect(await waitOf(reads, 'a')).toBeLessThan(4_500);
   });
 
   test('has one request at a time, and the next when the answer is counted', async () => {

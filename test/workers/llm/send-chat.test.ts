@@ -162,6 +162,12 @@ test('a response of a million values is refused before it is parsed', async () =
   expect(parse.mock.calls.filter(([text]) => text.length > 1_000_000)).toEqual([]);
 });
 
+test('an error of a million values is what its status says', async () => {
+  const values = Buffer.from(`[${'{},'.repeat(1_200_000)}{}]`);
+  const { llm } = await endpoint([(response) => response.writeHead(400).end(values)]);
+  expect(await send(llm)).toMatchObject({ ok: false, code: 'provider_refused', mayBeBilled: false });
+});
+
 describe('an abort', () => {
   test('ends a request, which may have been billed', async () => {
     const { model, llm } = await endpoint([hang]);

@@ -174,6 +174,9 @@ async function summarizeProject(
   for (const traceIds of groups.slice(0, readsMax)) {
     try {
       executions.push(...(await summarizeSmallTraces(deps.clickhouse, { projectId, traceIds, version })));
+      if (executions.length < summarizedAtOnce) continue;
+      encoded.push(await encodeExecutions(executions, pace));
+      executions = [];
     } catch (error) {
       deps.logger.warn({ err: error, project_id: projectId, traces: traceIds.length }, 'traces could not be read');
       left.push(...traceIds);
