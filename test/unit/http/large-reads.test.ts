@@ -17,13 +17,13 @@ function shared(): LargeReads {
   return reads;
 }
 
-describe('a sharer that reads large answers faster than 24 MiB/s', () => {
+describe('a sharer that reads large answers faster than 16 MiB/s', () => {
   test('waits for its time while others send requests', async () => {
     const reads = shared();
     reads.count(read, 'a', 18 * mebibyte);
     const waitMs = await waitOf(reads, 'a');
     expect(waitMs).toBeGreaterThan(200);
-    expect(waitMs).toBeLessThan(1_000);
+    expect(waitMs).toBeLessThan(1_500);
   });
 
   test('does not wait while nobody else sends requests', async () => {
@@ -54,7 +54,7 @@ describe('a sharer that reads large answers faster than 24 MiB/s', () => {
         .then(() => reads.count(read, 'a', 6 * mebibyte));
     await Promise.all([one(), one()]);
     const [first = 0, second = 0] = begun;
-    // 6 MiB take 250 ms.
+    // 6 MiB take 375 ms.
     expect(second - first).toBeGreaterThan(200);
   });
 
@@ -69,7 +69,7 @@ describe('a sharer that reads large answers faster than 24 MiB/s', () => {
     const reads = shared();
     reads.count(read, 'b', 100 * mebibyte);
     reads.count(read, 'a', 9 * mebibyte);
-    // 375 ms alone.
+    // 312 ms alone.
     expect(await waitOf(reads, 'a')).toBeGreaterThan(150);
   });
 });
