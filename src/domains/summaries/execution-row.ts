@@ -102,17 +102,11 @@ const fewExecutions = 250;
 /** A call takes at least as long as this many characters: at most 256 calls are encoded without a pause. */
 const bytesPerCall = 1024;
 
-/** Executions as rows, and their traces. */
-export interface EncodedExecutions {
-  traceIds: readonly string[];
-  parts: readonly EncodedRows[];
-}
-
-/** Encodes summaries. Other work runs between chunks of rows. */
+/** Encodes summaries as rows. Other work runs between chunks of rows. */
 export async function encodeExecutions(
   executions: readonly SummarizedExecution[],
   pace = new Pace(oneTurn),
-): Promise<EncodedExecutions> {
+): Promise<EncodedRows[]> {
   const groups = groupsOf(
     executions.map((execution) => ({ execution, bytes: bytesOf(execution) })),
     atOnce,
@@ -122,15 +116,14 @@ export async function encodeExecutions(
     await pace.rest();
     parts.push(executionTable.encode(group.map(({ execution }) => execution)));
   }
-  return { traceIds: executions.map(({ traceId }) => traceId), parts };
+  return parts;
 }
 
 /**
  * Stores encoded summaries as one block. Resolves once ClickHouse has confirmed it.
  * @throws UnavailableError while ClickHouse is unavailable
  */
-export async function insertEncoded(clickhouse: ClickHouse, encoded: readonly EncodedExecutions[]): Promise<void> {
-  const parts = encoded.flatMap((each) => each.parts);
+export async function insertEncoded(clickhouse: ClickHouse, parts: readonly EncodedRows[]): Promise<void> {
   if (parts.length === 0) return;
   const isLarge = parts.reduce((sum, { rowCount }) => sum + rowCount, 0) > fewExecutions;
   const block = executionTable.block(parts);
@@ -145,7 +138,7 @@ export async function insertExecutions(
   clickhouse: ClickHouse,
   executions: readonly SummarizedExecution[],
 ): Promise<void> {
-  await insertEncoded(clickhouse, [await encodeExecutions(executions)]);
+  await insertEncoded(clickhouse, await encodeExecutions(executions));
 }
 
 /** Returns about how much there is to encode: the calls, and the characters of texts that can be long. */

@@ -8,7 +8,7 @@ export {
   type UsageTotal,
 } from './count-usage.ts';
 export type { Execution, SummarizedExecution } from './execution.ts';
-export { type EncodedExecutions, encodeExecutions, insertEncoded, insertExecutions } from './execution-row.ts';
+export { encodeExecutions, insertEncoded, insertExecutions } from './execution-row.ts';
 export { readSummary } from './execution-summary.ts';
 export { groupByRows, groupByTrace } from './group-traces.ts';
 export { findOutdatedExecutions } from './outdated-execution-queries.ts';

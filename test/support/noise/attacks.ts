@@ -393,6 +393,13 @@ export const attacks = {
       );
     },
   },
+  'refused bodies of a hundred kilobytes on a hundred connections': {
+    run: (target, signal) => {
+      const message = { role: 'system', content: `{{#a}}{{> part x=y}}{{/a}} ${'x'.repeat(60)}` };
+      const draft = { type: 'chat', messages: Array.from({ length: 900 }, () => message) };
+      return inParallel(100, signal, () => post(target, '/prompts/validate', draft, signal));
+    },
+  },
   'pages of versions of two megabytes': {
     async prepare(target) {
       await created(post(target, '/prompts', { name: 'large-versions', type: 'text', template: 'x' }));

@@ -3,13 +3,13 @@ import type { LogProjects } from '../../../queue/log-projects.ts';
 import { countSummaries } from '../../../queue/summary-counts.ts';
 import { listForSummary } from '../../../queue/summary-list.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
+import type { EncodedRows } from '../../../stores/clickhouse/native-table.ts';
 import { readEngineClock } from '../../../stores/clickhouse/statements.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import { type JoinTime, loadLogRecords } from '../../log-records/index.ts';
 import { describeTraceRows, type LightSpan } from '../../spans/index.ts';
 import {
-  type EncodedExecutions,
   encodeExecutions,
   groupByRows,
   insertEncoded,
@@ -57,7 +57,7 @@ const fewRowsMax = 100;
 interface Outcome {
   project: ProjectOfBatch;
   /** Encoded already, because they are many. */
-  encoded: EncodedExecutions[];
+  encoded: EncodedRows[];
   executions: SummarizedExecution[];
   left: string[];
 }
@@ -162,10 +162,10 @@ async function summarizeProject(
     }
   }
   rowsLeft.set(workspaceId, budget);
-  const encoded: EncodedExecutions[] = [];
+  const encoded: EncodedRows[] = [];
   let executions: SummarizedExecution[] = [];
   for (let at = 0; at < atHand.length; at += summarizedAtOnce) {
-    if (executions.length > 0) encoded.push(await encodeExecutions(executions, pace));
+    if (executions.length > 0) encoded.push(...(await encodeExecutions(executions, pace)));
     executions = await summarizeExecutions(projectId, atHand.slice(at, at + summarizedAtOnce), version, pace);
   }
   const groups = groupByRows(small);
@@ -175,7 +175,7 @@ async function summarizeProject(
     try {
       executions.push(...(await summarizeSmallTraces(deps.clickhouse, { projectId, traceIds, version })));
       if (executions.length < summarizedAtOnce) continue;
-      encoded.push(await encodeExecutions(executions, pace));
+      encoded.push(...(await encodeExecutions(executions, pace)));
       executions = [];
     } catch (error) {
       deps.logger.warn({ err: error, project_id: projectId, traces: traceIds.length }, 'traces could not be read');
@@ -200,18 +200,14 @@ async function joinLate(deps: SummarizeBatchDeps, project: ProjectOfBatch, time:
 async function insertOutcomes(deps: SummarizeBatchDeps, outcomes: readonly Outcome[]): Promise<readonly Outcome[]> {
   try {
     const last = await encodeExecutions(outcomes.flatMap(({ executions }) => executions));
-    await insertEncoded(deps.clickhouse, [...outcomes.flatMap(({ encoded }) => encoded), last]);
+    await insertEncoded(deps.clickhouse, [...outcomes.flatMap(({ encoded }) => encoded), ...last]);
     return outcomes;
   } catch (error) {
     const [only, ...others] = outcomes;
     if (only === undefined) return [];
     if (others.length === 0) {
-      const summarized = [
-        ...only.encoded.flatMap(({ traceIds }) => traceIds),
-        ...only.executions.map(({ traceId }) => traceId),
-      ];
       deps.logger.warn({ err: error, project_id: only.project.projectId }, 'executions could not be stored');
-      return [{ ...only, encoded: [], executions: [], left: [...only.left, ...summarized] }];
+      return [left(only.project)];
     }
   }
   const inserted: Outcome[] = [];
