@@ -54,7 +54,10 @@ export class Pipelines {
     });
   }
 
-  /** Begins a request in its turn, or never if its connection closes first. */
+  /**
+   * Begins a request in its turn, or never if its connection closes first. All that arrived together is parsed before
+   * the first one begins, so none of a client that is cut off at once does.
+   */
   serve(res: ServerResponse, begin: () => void): void {
     const { socket } = res.req;
     const pipeline = this.#pipelineOf(socket);
@@ -65,7 +68,7 @@ export class Pipelines {
     };
     if (!pipeline.isBusy) {
       pipeline.isBusy = true;
-      beginNow();
+      process.nextTick(beginNow);
     } else if (!this.#isCutOff(socket)) pipeline.waiting.push(beginNow);
   }
 

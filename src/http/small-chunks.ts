@@ -5,8 +5,8 @@ import { ReceivedBytes, smallBytesMax } from './received-bytes.ts';
 
 /** Small chunks of one connection that are read without a pause. They take a millisecond or two. */
 const chunksAtOnce = 1_000;
-/** Six times what reading a chunk takes. One read of the socket has 11,000 chunks of a byte, which are 15 ms. */
-const pauseMsPerChunk = 0.01;
+/** Then a pause follows, so many times as long as the reading. A read of the socket has up to 11,000 chunks: 15 ms. */
+const pausePerReading = 6;
 /** Connections that have sent very many small chunks pause one after the other, in turn between addresses. */
 const pauses = new FairLane({
   ...{ name: 'small chunks', capacity: 1, perKey: 1 },
@@ -21,6 +21,9 @@ const pauses = new FairLane({
 export class JoinedRequest extends IncomingMessage {
   #small: ReceivedBytes | undefined;
   #count = 0;
+  #beganAtMs = 0;
+  /** What reading a small chunk took. */
+  #msPerChunk = 0;
 
   override push(chunk: Buffer | null): boolean {
     if (chunk === null || chunk.length >= smallBytesMax || this.headers['transfer-encoding'] === undefined) {
@@ -29,14 +32,16 @@ export class JoinedRequest extends IncomingMessage {
     }
     if (this.#small === undefined) {
       this.#small = new ReceivedBytes();
+      this.#beganAtMs = performance.now();
       setImmediate(() => void this.#pushInTurn());
     }
     this.#small.add(chunk);
-    return ++this.#count <= chunksAtOnce;
+    if (++this.#count === chunksAtOnce) this.#msPerChunk = (performance.now() - this.#beganAtMs) / chunksAtOnce;
+    return this.#count <= chunksAtOnce;
   }
 
   async #pushInTurn(): Promise<void> {
-    const pauseMs = this.#count * pauseMsPerChunk;
+    const pauseMs = pausePerReading * this.#count * this.#msPerChunk;
     if (this.#count > chunksAtOnce) await pauses.run(this.socket.remoteAddress ?? '', () => delay(pauseMs));
     this.#pushSmall();
   }
