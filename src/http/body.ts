@@ -6,8 +6,9 @@ import { costsMoreThan } from '../lib/json-cost.ts';
 import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
 import { parseJson, parseSteps } from './parse-json.ts';
+import { readInTurns } from './read-in-turns.ts';
 import { ReceivedBytes } from './received-bytes.ts';
-import { readInTurns, readUnwanted } from './unwanted-bodies.ts';
+import { readUnwanted } from './unwanted-bodies.ts';
 
 /** A larger body is parsed in steps, so that other requests run in between. */
 const atOnceBytesMax = 256 * 1024;

@@ -1,10 +1,9 @@
 import { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairLane } from '../lib/fair-lane.ts';
-import { type Rest, sharedThird } from '../lib/pace.ts';
+import { sharedThird } from '../lib/pace.ts';
+import { readInTurns } from './read-in-turns.ts';
 
-/** Reading pauses after each such amount of bytes, because copying them takes one to two milliseconds. */
-const slackBytes = 1024 * 1024;
 /** So all unwanted bodies together are read at up to 50 MiB/s. */
 const restMs = 16;
 const turn = sharedThird('unwanted bodies');
@@ -16,31 +15,8 @@ const pauses = new FairLane({
   ...{ name: 'unwanted bodies', capacity: 1, perKey: 1 },
   ...{ waitingPerKey: 128, waitingMax: 4_096 },
 });
-/** Counted for all of them together, because one client can send very many that are smaller than {@link slackBytes}. */
+/** Counted for all of them together, because one client can send very many that are smaller than the bytes until a pause. */
 const unwanted = { bytes: 0 };
-
-/**
- * Pauses a stream after each {@link slackBytes} that are read, for as long as `rest` says then; for good if it rejects.
- * @returns a function that ends this; a stream that pauses then stays paused
- */
-export function readInTurns(stream: NodeJS.ReadableStream, rest: Rest, read = { bytes: 0 }): () => void {
-  let hasEnded = false;
-  const count = (chunk: Buffer) => {
-    read.bytes += chunk.length;
-    if (read.bytes < slackBytes) return;
-    read.bytes = 0;
-    stream.pause();
-    const goOn = () => {
-      if (!hasEnded) stream.resume();
-    };
-    void rest().then(goOn, () => undefined);
-  };
-  stream.on('data', count);
-  return () => {
-    hasEnded = true;
-    stream.off('data', count);
-  };
-}
 
 /**
  * Reads the rest of a body whose request is refused, only so that its client sees the answer and the connection can
