@@ -1,19 +1,19 @@
 /** Result for an absent property. A property that is present may be null. */
 export const absent = Symbol('absent');
 
-/**
- * One context of the stack. For the arguments of a part, `paths` maps their names to the variables
- * they stand for.
- */
+/** Maps the names of arguments to the variables they stand for. */
+export type ArgumentPaths = Pick<ReadonlyMap<string, string>, 'get'>;
+
+/** One context of the stack. That of the arguments of a part has `paths`. */
 export interface Frame {
   value: unknown;
-  paths?: ReadonlyMap<string, string>;
+  paths?: ArgumentPaths;
 }
 
 /** The arguments of a part as a context. */
 export interface Given extends Frame {
   value: Record<string, unknown>;
-  paths: ReadonlyMap<string, string>;
+  paths: ArgumentPaths;
 }
 
 export interface Found {
@@ -28,14 +28,14 @@ export interface Found {
  * absent.
  */
 export function lookUp(frames: readonly Frame[], path: readonly string[]): Found {
-  const [first, ...rest] = path;
+  const first = path[0];
   if (first === undefined) {
     const item = frames.findLastIndex(({ paths }) => paths === undefined);
     return { value: frames[item]?.value, frame: item };
   }
   for (let frame = frames.length - 1; frame >= 0; frame--) {
     const value = own(frames[frame]?.value, first);
-    if (value !== absent) return { value: rest.length === 0 ? value : descend(value, rest), frame };
+    if (value !== absent) return { value: path.length === 1 ? value : descend(value, path.slice(1)), frame };
   }
   return { value: absent, frame: -1 };
 }

@@ -21,10 +21,12 @@ export interface SectionNode extends Placed {
   inverted: boolean;
   children: Node[];
 }
+/** An argument of a part tag, with the segments of its name as in {@link VariableNode.path}. */
+export type ArgumentNode = { name: string; path: readonly string[] } | Extract<PartArgument, { value: unknown }>;
 export interface PartNode extends Placed {
   kind: 'part';
   ref: string;
-  arguments: readonly PartArgument[];
+  arguments: readonly ArgumentNode[];
   /** White space before a tag that is alone on its line; undefined for a tag within a line. */
   indent: string | undefined;
   tag: string;

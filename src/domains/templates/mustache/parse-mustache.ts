@@ -142,7 +142,8 @@ function readPart(state: State, tag: Tag, lineStart: boolean, indent: string | u
   state.parts.push({ ...read, ...position, unconditional: state.levels.length === 1, within: within(state) });
   for (const argument of read.arguments) if ('path' in argument) noteVariable(state, argument.path, tag, true);
   const source = state.source.slice(tag.begin, tag.end);
-  add(state, { kind: 'part', ref: read.ref, arguments: read.arguments, indent, tag: source, lineStart });
+  const given = read.arguments.map((each) => ('path' in each ? { ...each, path: splitName(each.path) } : each));
+  add(state, { kind: 'part', ref: read.ref, arguments: given, indent, tag: source, lineStart });
 }
 
 function refuse(code: string, message: string): Reader {

@@ -1,10 +1,9 @@
 import { InvalidError } from '../../../lib/errors.ts';
 import { textOf } from '../insert-value.ts';
-import { absent, type Frame, type Given, isMissing, lookUp } from '../look-up.ts';
-import type { PartArgument } from '../part-argument.ts';
+import { type ArgumentPaths, absent, type Frame, type Given, isMissing, lookUp } from '../look-up.ts';
 import { deeper, type PartPlace, type RenderScope, recordMissing } from '../render-scope.ts';
 import type { MustacheTemplate } from '../template.ts';
-import { type Node, type PartNode, type SectionNode, splitName, type TextNode, type VariableNode } from './nodes.ts';
+import type { ArgumentNode, Node, PartNode, SectionNode, TextNode, VariableNode } from './nodes.ts';
 
 /** The current position of the render in the tree. */
 interface RenderPosition {
@@ -124,22 +123,32 @@ function renderUnknown({ ref, tag }: PartNode, position: RenderPosition): string
  * Evaluates the arguments of a part. An argument whose variable is absent still exists and is
  * missing, so the part does not see an outer variable of the same name.
  */
-function readArguments(given: readonly PartArgument[], position: RenderPosition): Given {
+function readArguments(given: readonly ArgumentNode[], position: RenderPosition): Given {
   const value: Record<string, unknown> = Object.create(null);
-  const paths = new Map<string, string>();
   for (const argument of given) {
     position.scope.budget.step();
     if (!('path' in argument)) {
       value[argument.name] = argument.value;
       continue;
     }
-    const path = splitName(argument.path);
+    const { path } = argument;
     const found = find(path, position);
     value[argument.name] = found === absent ? undefined : found;
-    paths.set(argument.name, translate(path, position.frames));
     if (isMissing(found)) noteMissing(path, position);
   }
-  return { value, paths };
+  return { value, paths: pathsOf(given, position.frames) };
+}
+
+/** Translates a name when it is looked for: most arguments are there, and only the names of missing ones are told. */
+function pathsOf(given: readonly ArgumentNode[], frames: readonly Frame[]): ArgumentPaths {
+  // The part adds its own frames to the list.
+  const { length } = frames;
+  return {
+    get(name) {
+      const argument = given.find((each) => each.name === name);
+      return argument && 'path' in argument ? translate(argument.path, frames.slice(0, length)) : undefined;
+    },
+  };
 }
 
 function find(path: readonly string[], { frames, scope }: RenderPosition): unknown {
