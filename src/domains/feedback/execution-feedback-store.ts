@@ -54,15 +54,17 @@ export async function findTracesWithFeedback(
   postgres: Postgres,
   { projectId, fromMs, max }: { projectId: string; fromMs: number; max: number },
 ): Promise<string[] | undefined> {
-  const { rows } = await postgres.raw<{ rows: { entries: number; traces: string[] }[] }>(
+  const { rows } = await postgres.raw<{ rows: { entries: number; traces: string }[] }>(
     `with entries as materialized (
        select trace_id from "feedback" where project_id = ? and created_at >= ? and ${ofExecutions} limit ?
      )
      select (select count(*)::int from entries) as entries,
-       array(select distinct trace_id from entries limit ?) as traces`,
+       array_to_string(array(select distinct trace_id from entries limit ?), ',') as traces`,
     [projectId, new Date(fromMs), entriesMax + 1, max + 1],
   );
-  const [{ entries, traces } = { entries: 0, traces: [] }] = rows;
+  const [{ entries, traces: text } = { entries: 0, traces: '' }] = rows;
+  // The driver would read an array character by character.
+  const traces = text === '' ? [] : text.split(',');
   return entries > entriesMax || traces.length > max ? undefined : traces;
 }
 
