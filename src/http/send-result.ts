@@ -45,9 +45,9 @@ export function prepareAnswer(result: Result): PreparedAnswer {
   return { status, headers, contentType, content: isLarge ? Buffer.from(content) : content, etag, immutable, isLarge };
 }
 
-/** Tells whether the content has more bytes. A character of JavaScript has at most three in UTF-8. */
+/** Tells whether the content has more bytes. A character of JavaScript has one to three in UTF-8. */
 function isLonger(content: string | Uint8Array, bytes: number): boolean {
-  return content.length > bytes / 3 && Buffer.byteLength(content) > bytes;
+  return content.length > bytes || (content.length > bytes / 3 && Buffer.byteLength(content) > bytes);
 }
 
 /** Waits until the process may hold an answer of so many bytes. */
