@@ -7,6 +7,8 @@ import { ReceivedBytes, smallBytesMax } from './received-bytes.ts';
 const chunksAtOnce = 1_000;
 /** Then a pause follows, so many times as long as the reading. A read of the socket has up to 11,000 chunks: 15 ms. */
 const pausePerReading = 6;
+/** Others wait for the pause, so a process that was stopped while it read must not pause for long. */
+const pauseMsMax = 500;
 /** Connections that have sent very many small chunks pause one after the other, in turn between addresses. */
 const pauses = new FairLane({
   ...{ name: 'small chunks', capacity: 1, perKey: 1 },
@@ -41,7 +43,7 @@ export class JoinedRequest extends IncomingMessage {
   }
 
   async #pushInTurn(): Promise<void> {
-    const pauseMs = pausePerReading * this.#count * this.#msPerChunk;
+    const pauseMs = Math.min(pausePerReading * this.#count * this.#msPerChunk, pauseMsMax);
     if (this.#count > chunksAtOnce) await pauses.run(this.socket.remoteAddress ?? '', () => delay(pauseMs));
     this.#pushSmall();
   }
