@@ -88,8 +88,8 @@ describe('a worker that lost the locks of its jobs in a pause', () => {
     onTestFinished(() => void clickhouse('SIGCONT'));
     await sendBodies(project);
     await until('the jobs are under way', 20_000, async () => (await stack.ingest.getActiveCount()) === bodies);
-    stack.worker.signal('SIGSTOP');
     const other = await stack.startWorker();
+    stack.worker.signal('SIGSTOP');
     const pausedAtMs = Date.now();
     await until('the pause is over', 20_000, () => Date.now() - pausedAtMs > shortPauseMs);
     stack.worker.signal('SIGCONT');
