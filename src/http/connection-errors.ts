@@ -9,11 +9,16 @@ import { errorRendererOf } from './request-context.ts';
  * Refuses input that never became a request. Node's parser and its timers stop before any handler
  * runs, and by default Node writes only a status line (`clientError` in the documentation of
  * node:http).
- * @param answering whether an answer has begun on this connection; then the connection is closed
- * without a message
+ * @param current the request of this connection that is being answered. If it is complete, the fault is after it: it
+ * is answered, and the connection closed instead of a refusal. So it is when the answer of an incomplete one has begun
  */
-export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, answering: boolean): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || answering) {
+export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, current?: ServerResponse): void {
+  const isGone = error.code === 'ECONNRESET' || !socket.writable;
+  if (!isGone && current?.req.complete && !current.headersSent) {
+    current.setHeader('Connection', 'close');
+    return;
+  }
+  if (isGone || current?.headersSent) {
     socket.destroy();
     return;
   }

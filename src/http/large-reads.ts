@@ -6,8 +6,8 @@ import type { Contract } from './contract.ts';
 
 /** Smaller answers are not counted. */
 const countedBytesMin = 64 * 1024;
-/** 16 MiB/s, which is a sixth of the event loop: to read, convert and send 1 MiB takes about 9 ms of it. */
-const bytesPerMs = 16 * 1024;
+/** 8 MiB/s: to read, convert and send 1 MiB takes 9 to 20 ms of the event loop, and time of Postgres or ClickHouse. */
+const bytesPerMs = 8 * 1024;
 /** How far a sharer may be ahead of its rate. */
 const aheadMsMax = 250;
 /** How long a request waits at most, however much its sharer has read. */

@@ -55,20 +55,21 @@ export class Pipelines {
   }
 
   /**
-   * Begins a request in its turn, or never if its connection closes first. All that arrived together is parsed before
-   * the first one begins, so none of a client that is cut off at once does.
+   * Begins a request in its turn, or never if its connection closes or is refused first. All that arrived together is
+   * parsed before the first one begins, so none of a client that is cut off at once does. (`process.nextTick` is too
+   * early: Node runs it when a part of a body was parsed.)
    */
   serve(res: ServerResponse, begin: () => void): void {
     const { socket } = res.req;
     const pipeline = this.#pipelineOf(socket);
     const beginNow = () => {
-      if (socket.destroyed) return;
+      if (!socket.writable) return;
       res.once('close', () => this.#end(pipeline));
       begin();
     };
     if (!pipeline.isBusy) {
       pipeline.isBusy = true;
-      process.nextTick(beginNow);
+      setImmediate(beginNow);
     } else if (!this.#isCutOff(socket)) pipeline.waiting.push(beginNow);
   }
 

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
+import { sharedThird } from '../lib/pace.ts';
 import { isStorableText } from '../lib/storable-text.ts';
 import type { AppOptions } from './app-options.ts';
 import type { BodyIntake } from './body-intake.ts';
+import { convertList } from './convert-list.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { digestRequest } from './digest-request.ts';
 import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';
@@ -203,7 +205,7 @@ function onceFor<P>(
     lanes.run(endpoint, { sharer, waiter: call, bodyBytes: held.bytes }, handle);
   const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
   if (idempotency === undefined || key === undefined || principal === undefined)
-    return (_body, run) => inLane(() => run(randomUUID()));
+    return (_body, run) => inLane(async () => convertList(await run(randomUUID()), sharedThird(sharer)));
   const { operationId, shownOnce = [] } = endpoint;
   const tenant = idempotency.tenantOf(principal, params);
   const { store } = idempotency;

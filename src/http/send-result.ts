@@ -41,8 +41,9 @@ export function prepareAnswer(result: Result): PreparedAnswer {
   const { status, headers, contentType, content } = toWireAnswer(result);
   const { etag, immutable } = result;
   const isLarge = content !== undefined && isLonger(content, sliceBytes);
+  const sent = isLarge && typeof content === 'string' ? Buffer.from(content) : content;
   // Spread syntax took 10 us here, for each request.
-  return { status, headers, contentType, content: isLarge ? Buffer.from(content) : content, etag, immutable, isLarge };
+  return { status, headers, contentType, content: sent, etag, immutable, isLarge };
 }
 
 /** Tells whether the content has more bytes. A character of JavaScript has one to three in UTF-8. */

@@ -67,12 +67,13 @@ export async function listen({
   });
   server.on('clientError', (error, socket) => {
     const refuse = () => {
-      const answering = running.items().some((res) => res.req.socket === socket && res.headersSent);
-      refuseConnection(error, socket, answering);
+      const current = running.items().find((res) => res.req.socket === socket);
+      refuseConnection(error, socket, current);
     };
     // Node finds all timed-out requests together.
     if ('code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refusals.add(refuse);
-    else refuse();
+    // A request that arrived together with the fault has begun then.
+    else setImmediate(refuse);
   });
   server.on('connect', (_req, socket) => refuseTunnel(socket));
   await new Promise<void>((resolve, reject) => {

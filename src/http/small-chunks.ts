@@ -21,37 +21,48 @@ const pauses = new FairLane({
  * in one turn. All such connections together take a seventh of the event loop.
  */
 export class JoinedRequest extends IncomingMessage {
-  #small: ReceivedBytes | undefined;
-  #count = 0;
+  #joined: ReceivedBytes | undefined;
+  #bytes = 0;
+  /** Small chunks among those that are joined. */
+  #small = 0;
   #beganAtMs = 0;
   /** What reading a small chunk took. */
   #msPerChunk = 0;
 
   override push(chunk: Buffer | null): boolean {
-    if (chunk === null || chunk.length >= smallBytesMax || this.headers['transfer-encoding'] === undefined) {
-      this.#pushSmall();
+    const isSmall = chunk !== null && chunk.length < smallBytesMax && this.headers['transfer-encoding'] !== undefined;
+    if (chunk === null || (this.#joined === undefined && !isSmall)) {
+      this.#pushJoined();
       return super.push(chunk);
     }
-    if (this.#small === undefined) {
-      this.#small = new ReceivedBytes();
-      this.#beganAtMs = performance.now();
-      setImmediate(() => void this.#pushInTurn());
+    const joined = this.#joined ?? this.#beginToJoin();
+    // A larger one joins as well: chunks are in order, and the count goes on.
+    joined.add(chunk);
+    this.#bytes += chunk.length;
+    if (isSmall && ++this.#small === chunksAtOnce) {
+      this.#msPerChunk = (performance.now() - this.#beganAtMs) / chunksAtOnce;
     }
-    this.#small.add(chunk);
-    if (++this.#count === chunksAtOnce) this.#msPerChunk = (performance.now() - this.#beganAtMs) / chunksAtOnce;
-    return this.#count <= chunksAtOnce;
+    return this.#small <= chunksAtOnce && this.#bytes < this.readableHighWaterMark;
+  }
+
+  #beginToJoin(): ReceivedBytes {
+    this.#joined = new ReceivedBytes();
+    this.#beganAtMs = performance.now();
+    setImmediate(() => void this.#pushInTurn());
+    return this.#joined;
   }
 
   async #pushInTurn(): Promise<void> {
-    const pauseMs = Math.min(pausePerReading * this.#count * this.#msPerChunk, pauseMsMax);
-    if (this.#count > chunksAtOnce) await pauses.run(this.socket.remoteAddress ?? '', () => delay(pauseMs));
-    this.#pushSmall();
+    const pauseMs = Math.min(pausePerReading * this.#small * this.#msPerChunk, pauseMsMax);
+    if (this.#small > chunksAtOnce) await pauses.run(this.socket.remoteAddress ?? '', () => delay(pauseMs));
+    this.#pushJoined();
   }
 
-  #pushSmall(): void {
-    const small = this.#small;
-    this.#small = undefined;
-    this.#count = 0;
-    if (small !== undefined && !this.destroyed) super.push(small.join());
+  #pushJoined(): void {
+    const joined = this.#joined;
+    this.#joined = undefined;
+    this.#bytes = 0;
+    this.#small = 0;
+    if (joined !== undefined && !this.destroyed) super.push(joined.join());
   }
 }

@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -130,15 +131,21 @@ describe('a connection that is refused', () => {
 
   test('because its request took too long is told 408', async () => {
     const socket = new PassThrough();
-    refuseConnection(timedOut, socket, false);
+    refuseConnection(timedOut, socket);
     expect(String(Buffer.concat(await socket.toArray()))).toMatch(/^HTTP\/1.1 408 [\s\S]*"code":"request_timeout"/);
   });
-  test.each<[string, Error, boolean]>([
-    ['within an answer', timedOut, true],
-    ['after its client left', Object.assign(new Error('read'), { code: 'ECONNRESET' }), false],
-  ])('%s is cut off without a word', (_what, error, answering) => {
+  test.each<[string, Error, ServerResponse?]>([
+    ['within an answer', timedOut, begunAnswer()],
+    ['after its client left', Object.assign(new Error('read'), { code: 'ECONNRESET' })],
+  ])('%s is cut off without a word', (_what, error, current) => {
     const socket = new PassThrough();
-    refuseConnection(error, socket, answering);
+    refuseConnection(error, socket, current);
     expect([socket.destroyed, socket.readableLength]).toEqual([true, 0]);
   });
 });
+
+function begunAnswer(): ServerResponse {
+  const answer = new ServerResponse(new IncomingMessage(new Socket()));
+  answer.flushHeaders();
+  return answer;
+}

@@ -177,18 +177,28 @@ describe('one connection too many, while the clients of all others do not read',
 });
 
 describe('requests that are sent together on one connection', () => {
-  /** Sends as many at once and reads until the connection ends; the paths that were answered, in order. */
-  async function sendTogether(port: number, count: number): Promise<string[]> {
+  /** Sends a text at once and reads until the connection ends. */
+  async function sendAtOnce(port: number, sent: string): Promise<string> {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined); // It may be cut off.
-    const last = (index: number) => (index === count - 1 ? 'Connection: close\r\n' : '');
-    const requests = Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nHost: x\r\n${last(i)}\r\n`);
     let text = '';
     socket.on('data', (chunk) => {
       text += String(chunk);
     });
-    socket.write(requests.join(''));
+    socket.write(sent);
     await once(socket, 'close');
+    return text;
+  }
+
+  /** Sends as many at once; the paths that were answered, in order. */
+  async function sendTogether(port: number, count: number, request = 'GET', body = ''): Promise<string[]> {
+    const length = body === '' ? '' : `Content-Length: ${body.length}\r\n`;
+    const last = (index: number) => (index === count - 1 ? 'Connection: close\r\n' : '');
+    const requests = Array.from(
+      { length: count },
+      (_, i) => `${request} /${i} HTTP/1.1\r\nHost: x\r\n${length}${last(i)}\r\n${body}`,
+    );
+    const text = await sendAtOnce(port, requests.join(''));
     return text.match(/(?<=^path=).*$/gm) ?? [];
   }
 
@@ -239,14 +249,45 @@ describe('requests that are sent together on one connection', () => {
     expect(await together).toEqual(['/0', '/1', '/2']);
   });
 
-  test('are cut off beyond the most that may wait, and none of them begins', async () => {
+  test.each([
+    ['GET', ''],
+    ['POST', '{}'],
+  ])('are cut off beyond the most that may wait, and none of them begins: %s', async (request, body) => {
     let served = 0;
     const server = await start((_req, res) => {
       served++;
       res.end('path=\n');
     });
-    expect(await sendTogether(server.port, 1_000)).toEqual([]);
+    expect(await sendTogether(server.port, 1_000, request, body)).toEqual([]);
     expect(served).toBe(0);
+  });
+
+  test('are answered when they are complete and a fault follows; then the connection is closed', async () => {
+    const server = await start((req, res) => setImmediate(() => res.end(`path=${req.url}\n`)));
+    const text = await sendAtOnce(server.port, 'DELETE /whole HTTP/1.1\r\nHost: x\r\n\r\nno request\r\n\r\n');
+    expect(text).toMatch(/^HTTP\/1.1 200 OK/);
+    expect(text).toMatch(/path=\/whole\n$/);
+    expect(text).toMatch(/^connection: close/im);
+  });
+
+  test('are not begun when a tunnel is requested after them', async () => {
+    let served = 0;
+    const server = await start((_req, res) => {
+      served++;
+      res.end();
+    });
+    const text = await sendAtOnce(
+      server.port,
+      'DELETE / HTTP/1.1\r\nHost: x\r\n\r\nCONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n',
+    );
+    expect(text).toMatch(/^HTTP\/1.1 405 /);
+    expect(served).toBe(0);
+  });
+
+  test('are refused when the fault is in the body of the first', async () => {
+    const server = await start((req, res) => req.on('end', () => res.end('read')).resume());
+    const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
+    expect(await sendAtOnce(server.port, `${head}1\r\nxno chunk`)).toMatch(/^HTTP\/1.1 400 /);
   });
 
   test('are not even read beyond them', async () => {

@@ -42,6 +42,32 @@ test('a body in chunks of one byte comes in few pieces', async () => {
   expect(answer.pieces).toBeLessThan(500);
 });
 
+test('a larger chunk after each thousand of one byte does not let more be read in a turn of the event loop', async () => {
+  const app = express();
+  let [mostBytes, bytes, total] = [0, 0, 0];
+  app.post('/', async (req, res) => {
+    req.on('data', (piece: Buffer) => {
+      if (bytes === 0) {
+        setImmediate(() => {
+          mostBytes = Math.max(mostBytes, bytes);
+          bytes = 0;
+        });
+      }
+      bytes += piece.length;
+      total += piece.length;
+    });
+    await once(req, 'end');
+    setImmediate(() => res.json({ body: '', pieces: 0 }));
+  });
+  const server = await listen({ app, port: 0, host: '127.0.0.1' });
+  onTestFinished(() => server.close(0));
+  const thousand = chunked('a').repeat(999) + chunked('b'.repeat(1_024));
+  await send(server.port, [head + thousand.repeat(300) + end]);
+  expect(total).toBe(300 * 2_023);
+  // A read of the socket has up to 64 KiB, of which 17,000 are bytes of the body.
+  expect(mostBytes).toBeLessThan(40_000);
+});
+
 test('a chunk that is followed by nothing for a while is passed on', async () => {
   const app = express();
   const first = new Promise<string>((resolve) => {

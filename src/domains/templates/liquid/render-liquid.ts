@@ -67,10 +67,11 @@ class BudgetEmitter {
 
 function noteVariables(uses: readonly VariableUse[], context: Frame, scope: RenderScope, unconditional: boolean): void {
   for (const { path, unconditional: inserted } of uses) {
-    const [first = '', ...rest] = path.split('.');
-    const outer = context.paths?.get(first);
+    const segments = path.split('.');
+    const [first = '', ...rest] = segments;
     if (context.paths === undefined && !isMissing(descend(context.value, [first]))) scope.used.add(first);
-    if (inserted && isMissing(follow(context.value, path.split('.')))) {
+    if (inserted && isMissing(follow(context.value, segments))) {
+      const outer = context.paths?.get(first);
       recordMissing(scope, outer === undefined ? path : [outer, ...rest].join('.'), unconditional);
     }
   }

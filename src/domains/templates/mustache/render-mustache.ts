@@ -139,14 +139,22 @@ function readArguments(given: readonly ArgumentNode[], position: RenderPosition)
   return { value, paths: pathsOf(given, position.frames) };
 }
 
-/** Translates a name when it is looked for: most arguments are there, and only the names of missing ones are told. */
+/**
+ * Translates a name when it is looked for, once: most arguments are there, and only the names of missing ones are told.
+ * A translation looks through the frames of all parts around this one.
+ */
 function pathsOf(given: readonly ArgumentNode[], frames: readonly Frame[]): ArgumentPaths {
   // The part adds its own frames to the list.
   const { length } = frames;
+  const known = new Map<string, string>();
   return {
     get(name) {
+      if (known.has(name)) return known.get(name);
       const argument = given.find((each) => each.name === name);
-      return argument && 'path' in argument ? translate(argument.path, frames.slice(0, length)) : undefined;
+      if (argument === undefined || !('path' in argument)) return undefined;
+      const path = translate(argument.path, frames.slice(0, length));
+      known.set(name, path);
+      return path;
     },
   };
 }
