@@ -5,6 +5,7 @@ import {
   TokenCounter,
   validateVariables,
 } from '../../../src/domains/templates/index.ts';
+import { requiredPaths } from '../../../src/domains/templates/schema/schema-paths.ts';
 import { isQuickCheck } from '../../../src/domains/templates/schema/schema-risk.ts';
 import { watchLoop } from '../../support/loop-delay.ts';
 
@@ -15,6 +16,12 @@ const threads = allThreads.of('wsp_test');
 afterAll(() => allThreads.close());
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`);
+/** Lists whose items have, by default, a list of so many items, and so on for so many levels. */
+function multiplying(levels: number, length: number): object {
+  const nested = levels === 1 ? {} : multiplying(levels - 1, length);
+  return { items: { properties: { x: { default: Array(length).fill({}), ...nested } } } };
+}
+const listOf = (levels: number, length: number) => ({ properties: { a: multiplying(levels, length) } });
 const validate = (schema: object, variables: Record<string, unknown>) => validateVariables(threads, schema, variables);
 
 describe('variables against an input schema', () => {
@@ -127,6 +134,9 @@ describe('variables against an input schema', () => {
     [{ properties: { pattern: { type: 'string' } } }, true],
     [{ properties: { a: { items: { anyOf: [{ format: 'email' }] } } } }, false],
     [{ uniqueItems: true }, false],
+    [{ properties: { a: { default: 'x' }, b: { default: [] }, c: { default: {} } } }, true],
+    [{ properties: { a: { default: [{}] } } }, false],
+    [{ properties: { a: { items: { properties: { b: { default: { c: 1 } } } } } } }, false],
     [{ enum: Array.from({ length: 1_000 }, (_, n) => n) }, false],
     [{ properties: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [n, {}])) }, false],
   ])('the schema %j is checked on the event loop: %s', (schema, linear) => {
@@ -157,6 +167,29 @@ describe('variables against an input schema', () => {
     await validate(schema, { ...variables }).catch(() => undefined);
     expect(loop.stop()).toBeLessThan(100);
     expect(isQuickCheck(schema, variables)).toBe(false);
+  });
+
+  test.each<[string, object, object]>([
+    ['defaults that fill the lists of other defaults', listOf(3, 3_000), { a: [{}] }],
+    ['a long default in each item', listOf(1, 9_000), { a: Array.from({ length: 1_900 }, () => ({})) }],
+    ['more values than the event loop could receive', listOf(1, 3_000), { a: Array.from({ length: 20 }, () => ({})) }],
+  ])('%s cost their own request only', async (_what, schema, variables) => {
+    await validate({ pattern: '.' }, {});
+    const loop = watchLoop();
+    await expect(validate(schema, { ...variables })).rejects.toMatchObject({ code: 'template_limit' });
+    expect(loop.stop()).toBeLessThan(100);
+  });
+
+  test('names that a thousand properties require are looked at for a short time', () => {
+    const properties = Object.fromEntries([
+      ...numbered(1_000).map((name) => [name, { $ref: '#' }]),
+      ...numbered(1_500).map((name) => [`n${name}`, { default: 1 }]),
+    ]);
+    const schema = { required: numbered(1_500).map((name) => `n${name}`), properties };
+    const beganAtMs = performance.now();
+    requiredPaths(schema);
+    // It took seconds.
+    expect(performance.now() - beganAtMs).toBeLessThan(150);
   });
 
   test('many values are checked in a thread whatever the schema', () => {

@@ -4,8 +4,9 @@ import type { AnyValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import { LRUCache } from 'lru-cache';
 import type { Fault } from '../../../lib/errors.ts';
-import { multipleOfPrecision } from '../../../lib/json-values.ts';
+import { hasAtMostValues, multipleOfPrecision } from '../../../lib/json-values.ts';
 import { retainedBytesOf } from '../../../lib/retained-bytes.ts';
+import { TemplateLimitError } from '../problems.ts';
 
 /** The result of a check: the variables with the schema's defaults, and the faults found. */
 export interface CheckedVariables {
@@ -74,13 +75,23 @@ function keyOf(schema: unknown): string {
   return key;
 }
 
+/** Values of variables with the defaults of their schema. The event loop receives them from a thread in one piece. */
+const filledValuesMax = 50_000;
+
 /**
  * Checks a copy of the variables and fills in defaults. The schema must have been validated before.
+ * @throws TemplateLimitError when defaults add very many values
  */
 export function checkVariables(schema: unknown, given: unknown): CheckedVariables {
   const compiled = compileValid(schema);
   const variables: Record<string, unknown> = Object.assign({}, structuredClone(given));
   const faults = faultsIn(variables, compiled);
+  if (!hasAtMostValues(variables, filledValuesMax) && hasAtMostValues(given, filledValuesMax)) {
+    throw new TemplateLimitError(
+      `With the defaults of the schema, the variables have over ${filledValuesMax} values`,
+      'memory',
+    );
+  }
   const defaulted = { paths: [], chars: 0 };
   collectDefaulted(given, variables, '', defaulted);
   return { variables, defaulted: defaulted.paths, faults };

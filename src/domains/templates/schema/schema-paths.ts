@@ -52,6 +52,8 @@ function namesIn(required: readonly unknown[]): ReadonlySet<unknown> {
 const propertiesMax = 1_000;
 /** Characters of the paths that one schema requires. */
 const pathCharsMax = 131_072;
+/** Segments of the names that are looked at: a `$ref` lets each property require the same names. They take about 10 ms. */
+const lookedAtMax = 10_000;
 
 /**
  * Returns the paths that the schema requires, where the object around them is present. A template
@@ -62,17 +64,21 @@ export function requiredPaths(schema: unknown): string[] {
   const open: { at: unknown; path: string[] }[] = [{ at: schema, path: [] }];
   let properties = 0;
   let chars = 0;
+  let lookedAt = 0;
   for (let each = open.shift(); each !== undefined; each = open.shift()) {
     const { at, path } = each;
     for (const applied of appliedBy(schema, at)) {
       for (const name of Array.isArray(applied.required) ? applied.required : []) {
+        lookedAt += path.length + 1;
+        if (lookedAt > lookedAtMax) return [...paths];
         if (!isShort(name) || hasDefault(schema, [...path, name])) continue;
         const required = [...path, name].join('.');
         chars += required.length;
         if (paths.size >= propertiesMax || chars > pathCharsMax) return [...paths];
         paths.add(required);
       }
-      if (path.length >= templateLimits.nameSegmentsMax || !isObject(applied.properties)) continue;
+      const isFull = properties >= propertiesMax || path.length >= templateLimits.nameSegmentsMax;
+      if (isFull || !isObject(applied.properties)) continue;
       for (const [name, below] of Object.entries(applied.properties)) {
         if (isShort(name) && ++properties <= propertiesMax) open.push({ at: below, path: [...path, name] });
       }

@@ -44,7 +44,8 @@ interface SchemaCost {
 /**
  * Returns whether variables may be checked on the event loop. Those with large schemas or many values
  * may not. Neither may schemas with `pattern` and `format` (regular expressions that may never end),
- * `$ref` (schemas that grow exponentially) and `uniqueItems` (quadratic).
+ * `$ref` (schemas that grow exponentially), `uniqueItems` (quadratic), and a `default` with values (in lists, they
+ * multiply).
  */
 export function isQuickCheck(schema: unknown, variables: unknown): boolean {
   const cost = linearCostOf(schema);
@@ -67,6 +68,8 @@ function linearCostOf(schema: unknown): SchemaCost | undefined {
     for (const [keyword, value] of Object.entries(each)) {
       if (!linearKeywords.has(keyword)) return undefined;
       if (keyword === 'enum' && Array.isArray(value) && value.length > inlineNodesMax) return undefined;
+      // Each object gets a copy of its own, which other defaults fill.
+      if (keyword === 'default' && !isSmallDefault(value)) return undefined;
       if ((keyword === 'required' || keyword === 'enum') && Array.isArray(value)) cost.checks += value.length;
       if (keyword === 'minLength' || keyword === 'maxLength') cost.lengths++;
       open.push(...subschemas(keyword, value));
@@ -74,6 +77,9 @@ function linearCostOf(schema: unknown): SchemaCost | undefined {
   }
   return { ...cost, checks: cost.checks + nodes };
 }
+
+/** Tells whether a default is a text, a number, or empty. */
+const isSmallDefault = (value: unknown) => hasAtMostValues(value, 1);
 
 function subschemas(keyword: string, value: unknown): unknown[] {
   if (keyword === 'properties') return typeof value === 'object' && value !== null ? Object.values(value) : [];
