@@ -11,6 +11,10 @@ export interface IntakeLimits {
   bodiesMax: number;
   /** Maximum number of arriving bodies per sharer. */
   bodiesPerSharerMax: number;
+  /** Maximum bytes of all callers that are not known yet, whose sharer is their address. */
+  anonymousBytesMax: number;
+  /** Maximum number of their arriving bodies. One address has at most an eighth of them. */
+  anonymousBodiesMax: number;
 }
 
 const defaultLimits: IntakeLimits = {
@@ -18,6 +22,8 @@ const defaultLimits: IntakeLimits = {
   bytesPerSharerMax: 48 * mebibyte,
   bodiesMax: 4_096,
   bodiesPerSharerMax: 512,
+  anonymousBytesMax: 32 * mebibyte,
+  anonymousBodiesMax: 1_024,
 };
 
 /** The share of the intake that one request holds. */
@@ -46,13 +52,15 @@ interface Held {
 /**
  * Limits the memory of request bodies in this process, counted as the bytes arrive. All workspaces,
  * and callers without one, share it. Each sharer holds at most a fixed amount (48 of 128 MiB, 512
- * of 4,096 arriving bodies), so a connection that sends nothing does not affect others. A body that
- * does not fit is refused immediately, because a waiting body would also use memory.
+ * of 4,096 arriving bodies) and at most as many bytes as are left for others, so that a small body fits however
+ * many large ones there are. All anonymous callers together have a quarter. A body that does not fit is refused
+ * immediately, because a waiting body would also use memory.
  */
 export class BodyIntake {
   readonly #limits: IntakeLimits;
   readonly #bySharer = new Map<string, Held>();
   readonly #all: Held = { bytes: 0, bodies: 0 };
+  readonly #anonymous: Held = { bytes: 0, bodies: 0 };
 
   constructor(limits: Partial<IntakeLimits> = {}) {
     this.#limits = { ...defaultLimits, ...limits };
@@ -65,19 +73,25 @@ export class BodyIntake {
 
   /**
    * Begins one body of a sharer.
+   * @param isAnonymous whether the sharer is only an address
    * @throws RateLimitedError `workspace_busy` when too many bodies of the sharer are arriving
    * @throws UnavailableError `server_busy` when too many bodies are arriving in this process
    */
-  open(sharer: string): BodyHold {
-    const { bodiesMax, bodiesPerSharerMax, bytesMax, bytesPerSharerMax } = this.#limits;
+  open(sharer: string, isAnonymous = false): BodyHold {
+    const { bytesMax, bytesPerSharerMax, anonymousBytesMax } = this.#limits;
+    const { bodiesPerSharerMax, bodiesMax, anonymousBodiesMax } = this.#limits;
     const own = this.#heldOf(sharer);
-    if (own.bodies >= bodiesPerSharerMax) throw workspaceBusy(`${bodiesPerSharerMax} request bodies`);
+    const anonymous = isAnonymous ? [this.#anonymous] : [];
+    const ownBodiesMax = isAnonymous ? Math.min(bodiesPerSharerMax, anonymousBodiesMax / 8) : bodiesPerSharerMax;
+    if (own.bodies >= ownBodiesMax) throw workspaceBusy(`${ownBodiesMax} request bodies`);
     if (this.#all.bodies >= bodiesMax) throw serverBusy(`${bodiesMax} request bodies`);
+    if (isAnonymous && this.#anonymous.bodies >= anonymousBodiesMax)
+      throw serverBusy(`${anonymousBodiesMax} anonymous request bodies`);
     this.#bySharer.set(sharer, own);
     const mine = { bytes: 0, bodies: 0 };
     let released = false;
     const add = (change: Held) => {
-      for (const held of [own, this.#all, mine]) {
+      for (const held of [own, this.#all, ...anonymous, mine]) {
         held.bytes += change.bytes;
         held.bodies += change.bodies;
       }
@@ -93,7 +107,9 @@ export class BodyIntake {
       take: (bytes) => {
         if (released) throw new Error('The request has ended');
         if (own.bytes + bytes > bytesPerSharerMax) throw workspaceBusy(`${bytesPerSharerMax} bytes of requests`);
-        if (this.#all.bytes + bytes > bytesMax) throw serverBusy(`${bytesMax} bytes of requests`);
+        if (own.bytes + bytes > bytesMax - this.#all.bytes) throw serverBusy(`${bytesMax} bytes of requests`);
+        if (isAnonymous && this.#anonymous.bytes + bytes > anonymousBytesMax)
+          throw serverBusy(`${anonymousBytesMax} bytes of anonymous requests`);
         add({ bytes, bodies: 0 });
       },
       arrived: () => add({ bytes: 0, bodies: -mine.bodies }),

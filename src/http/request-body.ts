@@ -10,6 +10,8 @@ import type { RequestLanes } from './request-lanes.ts';
 export class RequestBody {
   /** Who shares this process: the address, until the request is authorized. */
   sharer: string;
+  /** Whether the sharer is only an address. */
+  isAnonymous = true;
   readonly #req: Request;
   readonly #intake: BodyIntake;
   readonly #lanes: RequestLanes;
@@ -50,7 +52,7 @@ export class RequestBody {
   }
 
   #open(): BodyHold {
-    this.#hold ??= this.#intake.open(this.sharer);
+    this.#hold ??= this.#intake.open(this.sharer, this.isAnonymous);
     return this.#hold;
   }
 }

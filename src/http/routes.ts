@@ -105,6 +105,7 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     await options.admit?.(req, res, endpoint, principal);
     const sharer = options.sharerOf?.(req, principal) ?? everybody;
     body.sharer = sharer;
+    body.isAnonymous = options.sharerOf !== undefined && principal === undefined;
     context.sharer = sharer;
     const call = new Call({ req, res, params, principal, body, authorize });
     if (endpoint.kind === 'raw') {

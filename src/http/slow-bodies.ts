@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Bag } from '../runtime/bag.ts';
+import { isPausing } from './small-chunks.ts';
 
 /**
  * How long a body may take to arrive. Time in which this process does not read, because its reader
@@ -72,7 +73,7 @@ function begin({ req }: ServerResponse): Progress {
  */
 function note(progress: Progress, { req }: ServerResponse, everyMs: number): void {
   const { bytesRead } = req.socket;
-  const weAreBehind = req.readableLength >= req.readableHighWaterMark;
+  const weAreBehind = req.readableLength >= req.readableHighWaterMark || isPausing(req);
   const idle = bytesRead === progress.bytes && !weAreBehind;
   progress.bytes = bytesRead;
   progress.idleMs = idle ? progress.idleMs + everyMs : 0;

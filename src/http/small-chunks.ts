@@ -9,11 +9,18 @@ const chunksAtOnce = 1_000;
 const pausePerReading = 6;
 /** Others wait for the pause, so a process that was stopped while it read must not pause for long. */
 const pauseMsMax = 500;
-/** Connections that have sent very many small chunks pause one after the other, in turn between addresses. */
+/**
+ * Connections that have sent very many small chunks pause one after the other, in turn between addresses. More than may
+ * wait are disconnected.
+ */
 const pauses = new FairLane({
   ...{ name: 'small chunks', capacity: 1, perKey: 1 },
-  ...{ waitingPerKey: Number.POSITIVE_INFINITY, waitingMax: Number.POSITIVE_INFINITY },
+  ...{ waitingPerKey: 512, waitingMax: 4_096 },
 });
+const pausing = new WeakSet<IncomingMessage>();
+
+/** Tells whether this process does not read the body of the request, because its chunks are small. */
+export const isPausing = (request: IncomingMessage): boolean => pausing.has(request);
 
 /**
  * A request that joins the small chunks of its body (RFC 9112, 7.1) that arrive in one turn of the event loop. Node
@@ -25,16 +32,19 @@ export class JoinedRequest extends IncomingMessage {
   #bytes = 0;
   /** Small chunks among those that are joined. */
   #small = 0;
+  #hasEnded = false;
   #beganAtMs = 0;
   /** What reading a small chunk took. */
   #msPerChunk = 0;
 
   override push(chunk: Buffer | null): boolean {
     const isSmall = chunk !== null && chunk.length < smallBytesMax && this.headers['transfer-encoding'] !== undefined;
-    if (chunk === null || (this.#joined === undefined && !isSmall)) {
-      this.#pushJoined();
-      return super.push(chunk);
+    if (chunk === null) {
+      this.#hasEnded = true;
+      if (this.#small <= chunksAtOnce) this.#pushJoined();
+      return false;
     }
+    if (this.#joined === undefined && !isSmall) return super.push(chunk);
     const joined = this.#joined ?? this.#beginToJoin();
     // A larger one joins as well: chunks are in order, and the count goes on.
     joined.add(chunk);
@@ -53,9 +63,22 @@ export class JoinedRequest extends IncomingMessage {
   }
 
   async #pushInTurn(): Promise<void> {
-    const pauseMs = Math.min(pausePerReading * this.#small * this.#msPerChunk, pauseMsMax);
-    if (this.#small > chunksAtOnce) await pauses.run(this.socket.remoteAddress ?? '', () => delay(pauseMs));
+    if (this.#small > chunksAtOnce) await this.#pause();
     this.#pushJoined();
+  }
+
+  /** Waits for its turn and a pause. Ends at once when the client leaves. */
+  async #pause(): Promise<void> {
+    const pauseMs = Math.min(pausePerReading * this.#small * this.#msPerChunk, pauseMsMax);
+    const gone = new AbortController();
+    const leave = () => gone.abort();
+    this.once('close', leave);
+    pausing.add(this);
+    const options = { waiter: gone };
+    const wait = () => delay(pauseMs, undefined, gone);
+    await pauses.run(this.socket.remoteAddress ?? '', wait, options).catch(() => this.socket.destroy());
+    pausing.delete(this);
+    this.off('close', leave);
   }
 
   #pushJoined(): void {
@@ -63,6 +86,10 @@ export class JoinedRequest extends IncomingMessage {
     this.#joined = undefined;
     this.#bytes = 0;
     this.#small = 0;
-    if (joined !== undefined && !this.destroyed) super.push(joined.join());
+    if (this.destroyed) return;
+    if (joined !== undefined) super.push(joined.join());
+    if (!this.#hasEnded) return;
+    this.#hasEnded = false;
+    super.push(null);
   }
 }

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import express from 'express';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../src/http/server.ts';
+import { isPausing } from '../../../src/http/small-chunks.ts';
+import { until } from '../../support/until.ts';
 
 const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n';
 const end = '0\r\n\r\n';
@@ -66,6 +69,41 @@ test('a larger chunk after each thousand of one byte does not let more be read i
   expect(total).toBe(300 * 2_023);
   // A read of the socket has up to 64 KiB, of which 17,000 are bytes of the body.
   expect(mostBytes).toBeLessThan(40_000);
+});
+
+/** Serves an application that resolves with its first request and leaves the body alone. */
+async function startUnread() {
+  const app = express();
+  const request = new Promise<IncomingMessage>((resolve) => void app.post('/', (req) => resolve(req)));
+  const server = await listen({ app, port: 0, host: '127.0.0.1' });
+  onTestFinished(() => server.close(0));
+  const socket = connect(server.port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  return { request, socket };
+}
+
+test('a body of very many small chunks that ends in the same read is followed by a pause as well', async () => {
+  const { request, socket } = await startUnread();
+  socket.write(head + chunked('a').repeat(5_000) + end);
+  const req = await request;
+  await until('it pauses', 5_000, () => isPausing(req));
+  let ended = false;
+  req.on('end', () => {
+    ended = true;
+  });
+  const body = req.toArray();
+  expect(ended).toBe(false);
+  expect(Buffer.concat(await body).toString()).toBe('a'.repeat(5_000));
+  expect(isPausing(req)).toBe(false);
+});
+
+test('the pause of a client that leaves is over', async () => {
+  const { request, socket } = await startUnread();
+  socket.write(head + chunked('a').repeat(9_000));
+  const req = await request;
+  await until('it pauses', 5_000, () => isPausing(req));
+  socket.destroy();
+  await until('it does not pause', 5_000, () => !isPausing(req));
 });
 
 test('a chunk that is followed by nothing for a while is passed on', async () => {
