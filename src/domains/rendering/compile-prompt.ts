@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidError } from '../../lib/errors.ts';
+import { sharedThird } from '../../lib/pace.ts';
 import { retainedBytesOf } from '../../lib/retained-bytes.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
-  analyzeTemplates,
+  analyzeInSlices,
   type ExpandedParts,
   expandParts,
   requiredPaths,
@@ -52,9 +53,10 @@ export async function compilePrompt(
   const { picks, byRef } = await loadParts(source, project, templates);
   const expanded = expandParts(templates, (_slug, ref) => byRef.get(ref));
   refuseProblems(expanded);
-  // Yields to other requests: parsing, expanding and analyzing may take about 20 ms each.
+  // Yields to other requests: parsing and expanding may take about 20 ms each.
   await nextTurn();
-  const analysis = analyzeTemplates(templates, expanded.parts, content.inputSchema);
+  const rest = sharedThird(project.workspaceId);
+  const analysis = await analyzeInSlices(templates, expanded.parts, content.inputSchema, rest);
   const parts = versionsOf(expanded);
   const { config, inputSchema } = content;
   const variables = new Map(promptVariables(analysis, inputSchema).map(({ path, required }) => [path, required]));

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Waiter } from '../../lib/fair-lane-options.ts';
+import { sharedThird } from '../../lib/pace.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
-  analyzeTemplates,
+  analyzeInSlices,
   checkInputSchema,
   type ExpandedParts,
   type Lint,
@@ -103,7 +104,8 @@ async function understand(
   const templates = textsOf(prompt).map(({ template }) => template);
   const expanded = await expandDraft(source, project, templates, partSlug);
   await nextTurn();
-  const analysis = analyzeTemplates(templates, expanded.parts, content.inputSchema);
+  const rest = sharedThird(project.workspaceId);
+  const analysis = await analyzeInSlices(templates, expanded.parts, content.inputSchema, rest);
   await nextTurn();
   return { prompt, expanded, analysis };
 }

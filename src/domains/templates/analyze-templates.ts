@@ -1,3 +1,5 @@
+import { Pace, type Rest, runInSlices } from '../../lib/pace.ts';
+import { collectParts, type TemplatePart } from './collect-parts.ts';
 import { templateLimits } from './limits.ts';
 import type { PartArgument } from './part-argument.ts';
 import { type Position, TemplateLimitError } from './problems.ts';
@@ -24,14 +26,6 @@ export interface TemplateVariable {
   /** True when a render with `on_missing: error` fails because only this variable is absent. */
   required: boolean;
   occurrences: Occurrence[];
-}
-
-export interface TemplatePart {
-  slug: string;
-  ref: string;
-  /** Names of the arguments that any of the tags gives. */
-  arguments: string[];
-  positions: Position[];
 }
 
 /**
@@ -90,11 +84,32 @@ export function analyzeTemplates(
   parts: Parts,
   inputSchema?: unknown,
 ): TemplateAnalysis {
+  const steps = analysisSteps(templates, parts, inputSchema);
+  for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
+}
+
+/** Like {@link analyzeTemplates}, in slices: 2,000 long names and a schema that combines others take 100 ms. */
+export function analyzeInSlices(
+  templates: readonly ParsedTemplate[],
+  parts: Parts,
+  inputSchema: unknown,
+  rest: Rest,
+): Promise<TemplateAnalysis> {
+  return runInSlices(analysisSteps(templates, parts, inputSchema), new Pace(rest));
+}
+
+/** @throws TemplateLimitError */
+function* analysisSteps(
+  templates: readonly ParsedTemplate[],
+  parts: Parts,
+  inputSchema: unknown,
+): Generator<undefined, TemplateAnalysis> {
   const counts = { partUses: 0, variableUses: 0, occurrences: 0, text: 0 };
   const walk: Walk = { parts, variables: new Map(), missingArguments: [], ...counts };
   const within = outermostSection();
   for (const [text, template] of templates.entries()) {
     walk.text = text;
+    yield;
     visit(walk, template, { ...outermost, within, path: [template] });
   }
   const variables = [...walk.variables.values()];
@@ -107,6 +122,7 @@ export function analyzeTemplates(
   };
   const leading = new Set(variables.filter(({ required }) => required).flatMap(({ path }) => pathsTo(path)));
   for (const each of variables) {
+    yield;
     const path = each.path.split('.');
     const inserted = each.required || leading.has(each.path);
     const filled = isFilled(each.path);
@@ -224,15 +240,4 @@ function translate(path: string, { bindings, isolated }: WalkPosition): string |
 function bind(argument: PartArgument, position: WalkPosition): [string, string | null] {
   if (!('path' in argument) || argument.path === '.') return [argument.name, null];
   return [argument.name, translate(argument.path, position) ?? null];
-}
-
-function collectParts(uses: readonly PartUse[]): TemplatePart[] {
-  const parts = new Map<string, TemplatePart & { names: Set<string> }>();
-  for (const { slug, ref, arguments: given, line, column, length } of uses) {
-    const part = parts.get(ref) ?? { slug, ref, arguments: [], positions: [], names: new Set() };
-    parts.set(ref, part);
-    part.positions.push({ line, column, length });
-    for (const { name } of given) part.names.add(name);
-  }
-  return [...parts.values()].map(({ names, ...part }) => ({ ...part, arguments: [...names] }));
 }

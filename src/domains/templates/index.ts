@@ -1,4 +1,9 @@
-export { analyzeTemplates, type TemplateAnalysis, type TemplateVariable } from './analyze-templates.ts';
+export {
+  analyzeInSlices,
+  analyzeTemplates,
+  type TemplateAnalysis,
+  type TemplateVariable,
+} from './analyze-templates.ts';
 export { type ExpandedParts, expandParts, type ResolvedPart } from './expand-parts.ts';
 export { templateLimits } from './limits.ts';
 export { contextWindowOf } from './lint/context-window.ts';

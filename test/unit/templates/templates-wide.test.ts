@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { analyzeTemplates, lintTemplate, MissingVariablesError } from '../../../src/domains/templates/index.ts';
+import {
+  analyzeInSlices,
+  analyzeTemplates,
+  lintTemplate,
+  MissingVariablesError,
+} from '../../../src/domains/templates/index.ts';
 import { parseMustache } from '../../../src/domains/templates/mustache/parse-mustache.ts';
 import { partsOf } from '../../support/templates.ts';
 
@@ -52,6 +57,20 @@ test('variables are compared with a schema that combines many others, with many 
   const template = templateOf(names);
   expect(analyzeTemplates([template], new Map(), schema).variables).toHaveLength(1_991);
   expect(leastMs(() => analyzeTemplates([template], new Map(), schema))).toBeLessThan(150);
+});
+
+test('variables with many segments and a schema that combines others are analyzed in slices', async () => {
+  const segments = [...'abcdefghijklmnop'];
+  const names = Array.from({ length: 1_990 }, (_, index) => {
+    return segments.map((segment, place) => ((index >> (place % 11)) & 1 ? segment : 'q')).join('.');
+  });
+  const properties = Object.fromEntries([...segments, 'q'].map((segment) => [segment, { $ref: '#' }]));
+  const $defs = Object.fromEntries(numbered('d', 7).map((name) => [name, { properties }]));
+  const schema = { $defs, allOf: numbered('d', 7).map((name) => ({ $ref: `#/$defs/${name}` })), properties };
+  let slices = 0;
+  const rest = async () => void slices++;
+  await analyzeInSlices([templateOf(names)], new Map(), schema, rest);
+  expect(slices).toBeGreaterThan(5);
 });
 
 test('variables in very many sections with long names, around which are parts within parts, are linted in a short time', () => {
