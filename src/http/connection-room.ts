@@ -54,6 +54,11 @@ export class ConnectionRoom {
     res.once('close', () => connection.answers.delete(res));
   }
 
+  /** Closes all connections, also those that Node does not know any more because they requested a tunnel. */
+  closeAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+
   #forget(socket: Socket): void {
     if (this.#open.get(socket)?.isSilent) this.#silent--;
     this.#open.delete(socket);
