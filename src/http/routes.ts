@@ -5,6 +5,7 @@ import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import { sharedThird } from '../lib/pace.ts';
 import { isStorableText } from '../lib/storable-text.ts';
 import type { AppOptions } from './app-options.ts';
+import { hasBody } from './body.ts';
 import type { BodyIntake } from './body-intake.ts';
 import { convertList } from './convert-list.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
@@ -112,6 +113,8 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
       return;
     }
     options.lanes.requireAnswersRead(endpoint, sharer);
+    const isUnwanted = endpoint.method !== 'GET' && endpoint.body === undefined && hasBody(req);
+    if (isUnwanted) await body.ignore(bodyBytesMax);
     const once = onceFor(req, endpoint, options, { call, sharer, body });
     // A client that reads slowly holds neither its body nor the values of the result.
     const answer = await endpoint.call(Object.assign(call, { readBody, once })).then(prepareAnswer);
