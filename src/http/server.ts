@@ -7,7 +7,7 @@ import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-err
 import { ConnectionRoom } from './connection-room.ts';
 import { messageClassesFor } from './message-classes.ts';
 import { Pipelines } from './pipelines.ts';
-import { type ArrivalLimits, arrivalLimits, watchSlowBodies } from './slow-bodies.ts';
+import { type ArrivalLimits, arrivalLimits, refusalsPerTurn, watchSlowBodies } from './slow-bodies.ts';
 
 export interface RunningServer {
   port: number;
@@ -101,8 +101,6 @@ export async function listen({
   };
 }
 
-/** This many refusals take two milliseconds of the event loop. */
-const refusalsPerTurn = 32;
 /**
  * Longest time without a byte in either direction. After it, a client that does not read its
  * response is disconnected, and the unread bytes are freed.
