@@ -205,7 +205,11 @@ function onceFor<P>(
 ): RawCall<P>['once'] {
   const { params, query, principal, requestId } = call;
   const inLane = <T>(handle: () => Promise<T>) =>
-    lanes.run(endpoint, { sharer, waiter: call, bodyBytes: held.bytes }, handle);
+    lanes.run(endpoint, { sharer, waiter: call, bodyBytes: held.bytes }, () => {
+      // Answers to other writes were sent while the body arrived and the request waited.
+      lanes.requireAnswersRead(endpoint, sharer);
+      return handle();
+    });
   const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
   if (idempotency === undefined || key === undefined || principal === undefined)
     return (_body, run) => inLane(async () => convertList(await run(randomUUID()), sharedThird(sharer)));
