@@ -122,7 +122,8 @@ function checkTransferEncoding(header: string | undefined): void {
   );
 }
 
-function hasBody(req: IncomingMessage): boolean {
+/** Tells whether the headers announce a body. */
+export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 

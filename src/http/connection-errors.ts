@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { sendProblem } from './error-handler.ts';
 import { type Problem, problemContentType, problemOf } from './problem.ts';
@@ -25,11 +26,27 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, c
   writeProblem(socket, problemOfParser(error));
 }
 
-/** Refuses CONNECT, which requests a tunnel. Node passes only its socket. */
-export function refuseTunnel(socket: Duplex): void {
-  const detail = 'CONNECT is not supported, because this server is not a proxy';
+/** Longest time without progress for a client that is told that there is no tunnel. */
+const refusedMsMax = 5_000;
+
+/**
+ * Refuses CONNECT, which requests a tunnel. Node passes only its socket, and does not watch it any more.
+ * @param current the request of this connection that is being answered, as for {@link refuseConnection}
+ */
+export function refuseTunnel(socket: Socket, current?: ServerResponse): void {
   // Node has removed its own listeners, and an `error` event without a listener ends the process.
   socket.on('error', () => socket.destroy());
+  socket.on('timeout', () => socket.destroy());
+  if (current?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  if (current !== undefined) {
+    current.setHeader('Connection', 'close');
+    return;
+  }
+  socket.setTimeout(refusedMsMax);
+  const detail = 'CONNECT is not supported, because this server is not a proxy';
   writeProblem(socket, problemOf('method_not_allowed', 'method_not_allowed', detail, newWhere()), ['Allow: ']);
 }
 

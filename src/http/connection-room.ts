@@ -10,7 +10,7 @@ const newMin = 512;
 interface Connection {
   /** Whether it has sent no request yet. */
   isSilent: boolean;
-  /** The responses to its requests in progress. */
+  /** The responses to its requests in progress, in order. Only the first is sent, and only its request is processed. */
   answers: Set<ServerResponse>;
 }
 
@@ -19,8 +19,8 @@ interface Connection {
  * oldest connection that waits for a request is closed. If more than `newMin` connections (or half
  * the maximum) have never sent a request, it is one of these, because no client needs to stay
  * silent for longer than a moment. Otherwise it is one between two requests, or else one whose client has not read
- * its responses, which are complete. A connection whose request is processed is never closed; if all have one, the new
- * connection is closed.
+ * a response that is complete: its next requests wait for that. A connection whose request is processed is never
+ * closed; if all have one, the new connection is closed.
  */
 export class ConnectionRoom {
   readonly #max: number;
@@ -54,6 +54,11 @@ export class ConnectionRoom {
     res.once('close', () => connection.answers.delete(res));
   }
 
+  /** Closes all connections, also those that Node does not know any more because they requested a tunnel. */
+  closeAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+
   #forget(socket: Socket): void {
     if (this.#open.get(socket)?.isSilent) this.#silent--;
     this.#open.delete(socket);
@@ -62,8 +67,7 @@ export class ConnectionRoom {
   #makeRoom(newest: Socket): void {
     const isIdle = ({ isSilent, answers }: Connection) => !isSilent && answers.size === 0;
     const isSilent = (connection: Connection, socket: Socket) => connection.isSilent && socket !== newest;
-    const isUnread = ({ isSilent, answers }: Connection) =>
-      !isSilent && [...answers].every(({ writableEnded }) => writableEnded);
+    const isUnread = ({ isSilent, answers: [current] }: Connection) => !isSilent && (current?.writableEnded ?? true);
     const manySilent = this.#silent > Math.min(newMin, this.#max / 2);
     const oldest =
       (manySilent ? undefined : this.#first(isIdle)) ?? this.#first(isSilent) ?? this.#first(isUnread) ?? newest;

@@ -36,6 +36,15 @@ export class RequestBody {
     return this.#json;
   }
 
+  /**
+   * Receives a body that nobody needs, and forgets it, so that a fault of its framing refuses the request before it has
+   * an effect. Throws as {@link receive}.
+   */
+  async ignore(bytesMax: number): Promise<void> {
+    await this.receive(bytesMax);
+    this.release();
+  }
+
   async receive(bytesMax: number): Promise<Buffer> {
     return receiveBody(this.#req, bytesMax, this.#open());
   }

@@ -5,6 +5,7 @@ import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import { sharedThird } from '../lib/pace.ts';
 import { isStorableText } from '../lib/storable-text.ts';
 import type { AppOptions } from './app-options.ts';
+import { hasBody } from './body.ts';
 import type { BodyIntake } from './body-intake.ts';
 import { convertList } from './convert-list.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
@@ -113,6 +114,8 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
       return;
     }
     options.lanes.requireAnswersRead(endpoint, sharer);
+    const isUnwanted = endpoint.method !== 'GET' && endpoint.body === undefined && hasBody(req);
+    if (isUnwanted) await body.ignore(bodyBytesMax);
     const once = onceFor(req, endpoint, options, { call, sharer, body });
     // A client that reads slowly holds neither its body nor the values of the result.
     const answer = await endpoint.call(Object.assign(call, { readBody, once })).then(prepareAnswer);
@@ -203,7 +206,11 @@ function onceFor<P>(
 ): RawCall<P>['once'] {
   const { params, query, principal, requestId } = call;
   const inLane = <T>(handle: () => Promise<T>) =>
-    lanes.run(endpoint, { sharer, waiter: call, bodyBytes: held.bytes }, handle);
+    lanes.run(endpoint, { sharer, waiter: call, bodyBytes: held.bytes }, () => {
+      // Answers to other writes were sent while the body arrived and the request waited.
+      lanes.requireAnswersRead(endpoint, sharer);
+      return handle();
+    });
   const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
   if (idempotency === undefined || key === undefined || principal === undefined)
     return (_body, run) => inLane(async () => convertList(await run(randomUUID()), sharedThird(sharer)));

@@ -78,7 +78,23 @@ export async function sendAnswer(req: Request, res: Response, answer: PreparedAn
   res.setHeader('Content-Type', contentType);
   res.setHeader('Content-Length', Buffer.byteLength(content));
   if (held !== undefined && typeof content !== 'string') await sendSlices(res, content, held);
-  else res.end(content);
+  else {
+    res.end(content);
+    if (content.length > unwatchedBytesMax) limitSending(res);
+  }
+}
+
+/** A smaller answer needs little memory until its client has read it. */
+const unwatchedBytesMax = 16 * 1024;
+const unreadMsMax = 30_000;
+
+/**
+ * Disconnects a client that has not read a whole answer in time. The silence of the connection does not limit this,
+ * because it begins anew with each byte.
+ */
+function limitSending(res: Response): void {
+  const timer = setTimeout(() => res.destroy(), unreadMsMax).unref();
+  res.once('close', () => clearTimeout(timer));
 }
 
 const sliceBytes = 256 * 1024;

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { FewPerTurn } from '../lib/few-per-turn.ts';
 import { Bag } from '../runtime/bag.ts';
 import { addAcceptHandles } from './accept-handles.ts';
@@ -6,7 +7,7 @@ import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-err
 import { ConnectionRoom } from './connection-room.ts';
 import { messageClassesFor } from './message-classes.ts';
 import { Pipelines } from './pipelines.ts';
-import { type ArrivalLimits, arrivalLimits, watchSlowBodies } from './slow-bodies.ts';
+import { type ArrivalLimits, arrivalLimits, refusalsPerTurn, watchSlowBodies } from './slow-bodies.ts';
 
 export interface RunningServer {
   port: number;
@@ -53,6 +54,7 @@ export async function listen({
       app(req, res);
     });
   };
+  const currentOf = (socket: Duplex) => running.items().find((res) => res.req.socket === socket);
   const server = createServer({ ...options, ...messageClassesFor(app) }, serve);
   server.timeout = silenceMsMax;
   room.watch(server);
@@ -66,16 +68,13 @@ export async function listen({
     serve(req, res);
   });
   server.on('clientError', (error, socket) => {
-    const refuse = () => {
-      const current = running.items().find((res) => res.req.socket === socket);
-      refuseConnection(error, socket, current);
-    };
+    const refuse = () => refuseConnection(error, socket, currentOf(socket));
     // Node finds all timed-out requests together.
     if ('code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refusals.add(refuse);
     // A request that arrived together with the fault has begun then.
     else setImmediate(refuse);
   });
-  server.on('connect', (_req, socket) => refuseTunnel(socket));
+  server.on('connect', ({ socket }) => refuseTunnel(socket, currentOf(socket)));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => reject(explain(cause, host, port)));
     server.listen({ port, host }, resolve);
@@ -87,7 +86,7 @@ export async function listen({
     const closed = Promise.all([server, ...added].map((each) => new Promise((resolve) => each.close(resolve))));
     for (const res of running.items()) if (!res.headersSent) res.setHeader('Connection', 'close');
     server.closeIdleConnections();
-    const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
+    const cutOff = setTimeout(() => room.closeAll(), drainMs);
     await closed;
     clearTimeout(cutOff);
     endWatch();
@@ -102,8 +101,6 @@ export async function listen({
   };
 }
 
-/** This many refusals take two milliseconds of the event loop. */
-const refusalsPerTurn = 32;
 /**
  * Longest time without a byte in either direction. After it, a client that does not read its
  * response is disconnected, and the unread bytes are freed.

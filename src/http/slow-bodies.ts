@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { FewPerTurn } from '../lib/few-per-turn.ts';
 import type { Bag } from '../runtime/bag.ts';
 import { isPausing } from './small-chunks.ts';
 
@@ -24,6 +25,9 @@ export const arrivalLimits: ArrivalLimits = {
   everyMs: 1_000,
 };
 
+/** This many refusals take two milliseconds of the event loop. */
+export const refusalsPerTurn = 32;
+
 interface Progress {
   bytesBefore: number;
   bytes: number;
@@ -33,7 +37,7 @@ interface Progress {
 
 /**
  * Checks every request whose body has not fully arrived at regular intervals, even if no code reads
- * the body yet. Calls `refuse` for those that stopped or are too slow.
+ * the body yet. Calls `refuse` for those that stopped or are too slow, for a few in a turn of the event loop.
  * @returns a function that stops the checks
  */
 export function watchSlowBodies(
@@ -42,6 +46,7 @@ export function watchSlowBodies(
   refuse: (response: ServerResponse, reason: string) => void,
 ): () => void {
   let known = new Map<ServerResponse, Progress>();
+  const refusals = new FewPerTurn(refusalsPerTurn);
   const look = () => {
     const seen = new Map<ServerResponse, Progress>();
     for (const response of running.items()) {
@@ -50,7 +55,7 @@ export function watchSlowBodies(
       note(progress, response, limits.everyMs);
       const fault = faultOf(progress, limits);
       if (fault === undefined) seen.set(response, progress);
-      else refuse(response, fault);
+      else refusals.add(() => isArriving(response) && refuse(response, fault));
     }
     known = seen;
   };

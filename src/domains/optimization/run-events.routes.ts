@@ -15,8 +15,8 @@ export interface RunEventsDeps extends Pick<ReadRunDeps, 'postgres' | 'prompts'>
 
 const { rawEndpoint } = endpointsFor<Principal>();
 
-/** Streams of a process, and those of one workspace. More are refused at once. */
-const streams = { name: 'event streams', capacity: 8_192, perKey: 1_024, waitingPerKey: 0, waitingMax: 0 };
+/** Streams of a process, which are half of its connections, and those of one workspace. More are refused at once. */
+const streams = { name: 'event streams', capacity: 4_096, perKey: 512, waitingPerKey: 0, waitingMax: 0 };
 /** A caller who may not read any more gets nothing after this time. */
 const recheckMs = 1_000;
 /** A client that reads nothing for this long is disconnected. */

@@ -39,6 +39,7 @@ function codesOf(contract: Contract): ProblemCode[] {
   if (params?.shape.workspace_id) codes.push('workspace_not_found');
   if (query?.shape.cursor) codes.push('invalid_cursor', 'cursor_mismatch');
   if (body) codes.push(...bodyCodes);
+  else if (method !== 'GET') codes.push('body_too_large', 'unsupported_content_encoding');
   if (conditional && method !== 'GET') codes.push('invalid_header', 'precondition_failed');
   if (isIdempotent(contract)) {
     codes.push('invalid_header', 'idempotency_in_flight', 'idempotency_answer_lost', 'idempotency_key_reused');

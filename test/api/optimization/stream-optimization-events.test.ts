@@ -103,8 +103,8 @@ describe('200', () => {
     const prompt = await newOptimizablePrompt(it.api, project);
     const run = await startIn(project, prompt.id);
     for (let round = 0; round < 3; round++) {
-      const streams = await followers(project, run, 1_024);
-      expect(countOf(streams, 200)).toBe(1_024);
+      const streams = await followers(project, run, 512);
+      expect(countOf(streams, 200)).toBe(512);
       for (const stream of streams) stream.leave();
       await until('a place is free', 5_000, async () => {
         const next = await followRun(it.api, project, run);
@@ -156,12 +156,12 @@ describe('404', () => {
 });
 
 describe('429', () => {
-  test('one workspace has 1,024 streams at most, and the others have theirs', async () => {
+  test('one workspace has 512 streams at most, and the others have theirs', async () => {
     const project = await newProject(it.api);
     const prompt = await newOptimizablePrompt(it.api, project);
     const run = await startIn(project, prompt.id);
-    const streams = await followers(project, run, 1_032);
-    expect(countOf(streams, 200)).toBe(1_024);
+    const streams = await followers(project, run, 520);
+    expect(countOf(streams, 200)).toBe(512);
     const refused = streams.find(({ status }) => status !== 200);
     await refused?.ended;
     expect(refused?.status).toBe(429);

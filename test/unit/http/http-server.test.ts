@@ -154,20 +154,24 @@ describe('one connection too many', () => {
 });
 
 describe('one connection too many, while the clients of all others do not read', () => {
-  test('closes the oldest of those whose responses are complete', async () => {
+  const head = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  test.each([
+    ['and nothing waits for', head('/large')],
+    ['and a further request waits for', head('/large') + head('/')],
+  ])('closes the oldest of those with a response that is complete, %s', async (_what, unread) => {
     const app: RequestListener = (req, res) =>
       void res.end(req.url === '/large' ? Buffer.alloc(32 * 1024 * 1024) : 'ok');
     const server = await listen({ app, port: 0, host: '127.0.0.1', acceptHandles: 4, connectionsMax: 2 });
     started.push(server);
-    const open = async (path: string) => {
+    const open = async (sent: string) => {
       const socket = connect(server.port, '127.0.0.1');
       socket.on('error', () => undefined); // It may be cut off.
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      socket.write(sent);
       await once(socket, 'readable');
       return socket;
     };
-    const [first, second] = [await open('/large'), await open('/large')];
-    const third = await open('/');
+    const [first, second] = [await open(unread), await open(unread)];
+    const third = await open(head('/'));
     expect(String(third.read())).toContain('200 OK');
     first.resume();
     await once(first, 'close');
