@@ -35,6 +35,12 @@ export interface SendResult {
 const bodyBytesMax = 4_096;
 /** How long a body is read. So a body that arrives slowly does not hold a place for the whole attempt. */
 const bodyMsMax = 500;
+/**
+ * Receivers send none, or a few 102 and 103. After the last of these the rest of one read of the socket is
+ * still parsed: 64 KiB, which are at most 4,096 of them and take about 4 ms
+ * in a process that has run for a while.
+ */
+const informationalMax = 10;
 const errorCharsMax = 500;
 const dns = { timeout: 2_000, tries: 2 };
 
@@ -79,9 +85,22 @@ async function respond(sending: Sending, { url, headers, body }: WebhookRequest,
       : { createConnection: tunnelOf(target, await openTunnel(new URL(proxyUrl), target, signal)) };
   const request = target.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise<IncomingMessage>((resolve, reject) => {
-    request(target, { method: 'POST', ...connection, signal, headers: { ...headers, Connection: 'close' } })
+    const options = { method: 'POST', ...connection, signal, headers: { ...headers, Connection: 'close' } };
+    let informational = 0;
+    const made = request(target, options)
       .on('response', resolve)
-      .on('upgrade', () => reject(new Error('The receiver changed the protocol')))
+      .on('information', () => {
+        informational++;
+        if (informational <= informationalMax) return;
+        // Rejected here, because a status in the same read would come before the error of the request.
+        reject(new Error(`The receiver sent more than ${informationalMax} informational responses`));
+        made.destroy();
+      })
+      .on('upgrade', (_response, socket) => {
+        // The client has left the socket to this listener. Once destroyed, it emits no errors.
+        socket.destroy();
+        reject(new Error('The receiver changed the protocol'));
+      })
       .on('error', reject)
       .end(body);
   });
