@@ -19,12 +19,14 @@ export interface RefusingOptions {
   engineUrl?: string;
   /** The message of the refusals. */
   message?: string;
+  /** The text of a refusal, instead of one of an exception with the message. */
+  textOf?: (code: number) => string;
 }
 
 /** Accepts inserts like ClickHouse, and refuses those for which `codeOf` returns an error code. */
 export async function startRefusingClickHouse(
   codeOf: (body: Buffer, nth: number) => number,
-  { table = 'spans', engineUrl, message = 'Refused.' }: RefusingOptions = {},
+  { table = 'spans', engineUrl, message = 'Refused.', textOf }: RefusingOptions = {},
 ): Promise<RefusingClickHouse> {
   const answers: number[] = [];
   const server = createServer(async (request, response) => {
@@ -37,7 +39,8 @@ export async function startRefusingClickHouse(
       answers.push(code);
       if (code !== 0) {
         response.writeHead(500, { 'X-ClickHouse-Exception-Code': String(code) });
-        return void response.end(`Code: ${code}. DB::Exception: ${message} (SOME_ERROR) (version 26.7.1)`);
+        const text = `Code: ${code}. DB::Exception: ${message} (SOME_ERROR) (version 26.7.1)`;
+        return void response.end(textOf?.(code) ?? text);
       }
     }
     if (engineUrl !== undefined) return pass(engineUrl, request, body, response);

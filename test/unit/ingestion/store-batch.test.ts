@@ -45,13 +45,15 @@ describe('a batch', () => {
     const errors = await store(entries, refusing(117));
     expect([...errors.keys()]).toEqual([entries[1]]);
     expect([...errors.values()][0]).toBeInstanceOf(RowsRefusedError);
+    expect([...errors.values()][0]).toMatchObject({ isCertain: true });
     expect(engine?.answers).toEqual([117, 0, 117, 0]);
   });
 
-  test('refused for what nobody knows is tried five times, then taken apart and each body twice, and only the culprit fails', async () => {
+  test('refused for what nobody knows is tried five times, then taken apart and each body twice, and only the culprit fails, which is not certain', async () => {
     const entries = await entriesOf('a', 'the culprit', 'b');
     const errors = await store(entries, refusing(1001));
     expect([...errors.keys()]).toEqual([entries[1]]);
+    expect([...errors.values()][0]).toMatchObject({ isCertain: false });
     expect(engine?.answers).toEqual([...Array(5).fill(1001), 0, 1001, 1001, 0]);
   });
 
@@ -62,6 +64,14 @@ describe('a batch', () => {
     const errors = await store([good, broken], () => 0);
     expect([...errors.keys()]).toEqual([broken]);
     expect(engine?.answers).toEqual([0]);
+  });
+
+  test('that a shard is killed under is sent again, and no body fails', async () => {
+    const said =
+      'Attempt to read after eof: while receiving packet from 127.0.0.1:9000: Insertion status:\nWrote 1 blocks.';
+    const entries = await entriesOf('a', 'b');
+    expect((await store(entries, (_body, nth) => (nth === 0 ? 32 : 0), said)).size).toBe(0);
+    expect(engine?.answers).toEqual([32, 0]);
   });
 
   test('that a shard is unavailable for is waited with, whatever else it holds', async () => {

@@ -163,6 +163,13 @@ describe.each(reads)('%s, of a server that is broken', (_name, read) => {
     expect(error).toMatchObject({ kind: 'unavailable', code: 'clickhouse_unavailable' });
   });
 
+  test('throws one when it answers with an error that is not of its own type', async () => {
+    const said = 'std::exception. Code: 1001, type: std::length_error, e.what() = vector (version 26.7.2.1)';
+    const error = await failureOf(read(await answering((_request, response) => response.writeHead(500).end(said))));
+    expect(error).toMatchObject({ kind: 'unavailable', code: 'clickhouse_unavailable' });
+    expect(originOf(error)).toMatchObject({ message: said });
+  });
+
   test.each([
     ['ends within a row', '[1]\n[2', 'ended within a row'],
     ['ends after a row without its end', '[1]\n[2]', 'ended within a row'],
@@ -204,11 +211,23 @@ test('a value that our own code cannot decode is no error of ClickHouse', async 
   expect(await failureOf(readFields(clickhouse, numbers, query))).toBeInstanceOf(SyntaxError);
 });
 
-test.each(ofEngine)('an insert that is refused with %i keeps what ClickHouse said', async (code) => {
+/** Errors of its files, which pass whatever the rows are. */
+const ofFiles = [74, 88];
+
+test.each(ofFiles)('an insert that is refused with %i throws an error for the caller', async (code) => {
   const error = await failureOf(uses.insertBlock?.(await answering(refusal(code))) ?? Promise.resolve());
-  expect(error).toBeInstanceOf(ClickHouseError);
-  expect(error).toMatchObject({ code: String(code) });
+  expect(error).toMatchObject({ kind: 'unavailable', code: 'clickhouse_unavailable' });
+  expect(originOf(error)).toMatchObject({ code: String(code) });
 });
+
+test.each(ofEngine.filter((code) => !ofFiles.includes(code)))(
+  'an insert that is refused with %i keeps what ClickHouse said',
+  async (code) => {
+    const error = await failureOf(uses.insertBlock?.(await answering(refusal(code))) ?? Promise.resolve());
+    expect(error).toBeInstanceOf(ClickHouseError);
+    expect(error).toMatchObject({ code: String(code) });
+  },
+);
 
 test('streamFields closes the connection when its reader stops early', async () => {
   let left = false;

@@ -42,8 +42,8 @@ export interface StoreBatchDeps {
 }
 
 /**
- * ClickHouse refuses these rows in every retry. If not `isCertain`, an overloaded ClickHouse may be
- * the cause: the body is then tried again later, and at last alone.
+ * ClickHouse refuses these rows in every retry. Only if `isCertain`, they are known to be the cause. Otherwise the
+ * cause may be ClickHouse, for every body of every workspace: the body is then tried again later, and at last alone.
  */
 export class RowsRefusedError extends Error {
   readonly isCertain: boolean;
@@ -107,7 +107,7 @@ async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () =>
     } catch (thrown) {
       const error = originOf(thrown);
       const meaning = meaningOf(error);
-      if (++tries[meaning] >= most[meaning]) throw new RowsRefusedError(error, meaning !== 'doubtful');
+      if (++tries[meaning] >= most[meaning]) throw new RowsRefusedError(error, meaning === 'data');
       deps.stopping.throwIfAborted();
       deps.logger.warn({ err: error, attempt }, 'ClickHouse did not take the batch, trying again');
     }
