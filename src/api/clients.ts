@@ -1,10 +1,7 @@
-import type { Queue } from 'bullmq';
 import type { Config } from '../config.ts';
 import { type BodyPublisher, createBodyPublisher } from '../queue/body-publisher.ts';
-import { connectRequestQueue } from '../queue/connect-queue.ts';
 import { DurabilityBarrier } from '../queue/durability-barrier.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from '../queue/identity-event-publisher.ts';
-import { jobCatalog } from '../queue/job-catalog.ts';
 import { RedisClock } from '../queue/redis-clock.ts';
 import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../stores/postgres/client.ts';
@@ -25,8 +22,6 @@ export interface Clients {
   /** The time according to Redis. */
   clock: RedisClock;
   publisher: BodyPublisher;
-  /** The queue of the bodies that are tried alone. Workers fill it. */
-  isolation: Queue;
   identityEvents: IdentityEventPublisher;
 }
 
@@ -45,15 +40,14 @@ export function connectClients(config: Config, logger: Logger): Clients {
     redis,
     clock,
     publisher: createBodyPublisher(redis, { clock, barrier }),
-    isolation: connectRequestQueue(jobCatalog.isolateBody.queue, redis),
     identityEvents: createIdentityEventPublisher(redis, barrier),
   };
 }
 
 /** Closes all clients; the queues first, because they use the Redis connection. */
 export async function closeClients(clients: Clients): Promise<void> {
-  const { postgres, credentials, clickhouse, redis, publisher, isolation, identityEvents } = clients;
-  await Promise.all([publisher.close(), isolation.close(), identityEvents.close()]);
+  const { postgres, credentials, clickhouse, redis, publisher, identityEvents } = clients;
+  await Promise.all([publisher.close(), identityEvents.close()]);
   redis.disconnect();
   await Promise.all([postgres.destroy(), credentials.destroy(), clickhouse.close()]);
 }

@@ -76,7 +76,7 @@ const probeEveryMs = 500;
 export function createApiProcess(config: Config): ApiProcess {
   const logger = createLogger({ level: config.logLevel, name: 'api' });
   const clients = connectClients(config, logger);
-  const { postgres, credentials, clickhouse, redis, clock, publisher, isolation, identityEvents } = clients;
+  const { postgres, credentials, clickhouse, redis, clock, publisher, identityEvents } = clients;
   const invalidations = createInvalidations({ databaseUrl: config.databaseUrl, logger });
   const cursorSecret = createHmac('sha256', config.apiKeyPepper).update('cursors').digest('hex');
   const latency = createLatencyRecorder();
@@ -88,7 +88,7 @@ export function createApiProcess(config: Config): ApiProcess {
   const receiving = createReceiving({ config, redis, clock, publisher, logger });
   metrics.exportCounts(receiving.unkept);
   metrics.exportGauge(receiving.gate.memory);
-  const bodyQueues = [...publisher.queues, isolation];
+  const bodyQueues = [...publisher.queues, publisher.isolation];
   const probes = createProbes({ postgres: credentials, clickhouse, redis }, () =>
     queueConcern({ redis, clock, queues: bodyQueues, refusal: () => receiving.gate.refusal }),
   );

@@ -6,13 +6,6 @@ import { type BodySize, costOf, type IngestLane, laneOf } from './ingest-lanes.t
  */
 export const jobBytes = 2 * 1024;
 
-/**
- * The backlog of a workspace expires this long after its last stored body, in seconds: later than the
- * latest turn of a body, see LaneSchedule. The scripts that store and drop bodies update it
- * atomically; if a job is lost, its counts are wrong until then.
- */
-export const backlogKeptS = 25 * 3_600;
-
 /** A backlog also counts the bytes of the bodies that were received in each minute; the field is the minute. */
 export const receiptMs = 60_000;
 

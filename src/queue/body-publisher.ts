@@ -51,7 +51,7 @@ export interface BodyPublisher {
    * @throws UnavailableError when Redis is unavailable
    */
   isKnown(jobId: string): Promise<boolean>;
-  /** Removes a finished job, so that its id can be published again. */
+  /** Removes a finished job, so that its id can be published again; not while its body waits in isolation. */
   forget(jobId: string): Promise<void>;
   /**
    * Reads the outcome of each body. It is undefined while the job waits or runs, while the trace is
@@ -63,6 +63,8 @@ export interface BodyPublisher {
   queue: Queue;
   /** All lanes. */
   queues: readonly Queue[];
+  /** The queue of the bodies that are tried alone. Workers fill it. */
+  isolation: Queue;
   close(): Promise<void>;
 }
 
@@ -81,12 +83,14 @@ export function createBodyPublisher(
 ): BodyPublisher {
   const lanes = ofLanes((lane) => connectRequestQueue(lane, redis));
   const queues = ingestLanes.map((lane) => lanes[lane]);
+  const isolation = connectRequestQueue(jobCatalog.isolateBody.queue, redis);
   const schedule = new LaneSchedule();
   const nextDue = ofLanes((lane) => cachedFor(nextDueMs, () => readNextTurnS(redis, lanes[lane])));
   let baseS: number | undefined;
   const unfinished = cachedFor(unfinishedMs, async () => {
     const atMs = clock.nowMs();
-    return { atMs, bodies: await examineUnfinished(redis, queues) };
+    // Isolation last: a body is there before its job in a lane ends.
+    return { atMs, bodies: await examineUnfinished(redis, [...queues, isolation]) };
   });
 
   async function knowBacklog(workspaceId: string, lane: IngestLane, nowMs: number): Promise<void> {
@@ -136,6 +140,7 @@ export function createBodyPublisher(
   return {
     queue: lanes.ingest,
     queues,
+    isolation,
     async publish(jobId, body, payload, meter) {
       try {
         const { duplicate, backlog } = await store(jobId, body, payload, meter);
@@ -165,10 +170,11 @@ export function createBodyPublisher(
       return known.some((count) => count > 0);
     },
     async forget(jobId) {
+      if (await redis.exists(isolation.toKey(jobId))) return;
       await Promise.all(queues.map((queue) => queue.remove(jobId)));
     },
     outcomes: (bodies) => readOutcomes(redis, (jobId) => queues.map((queue) => queue.toKey(jobId)), bodies),
-    close: async () => void (await Promise.all(queues.map((queue) => queue.close()))),
+    close: async () => void (await Promise.all([...queues, isolation].map((queue) => queue.close()))),
   };
 }
 

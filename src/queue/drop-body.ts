@@ -4,7 +4,7 @@ import { backlogSuffix, bodyKey, finishedInfix } from '../stores/redis/names.ts'
 import { createScript } from '../stores/redis/script.ts';
 import { jobBytes, receiptMs } from './backlog.ts';
 import { costLua } from './ingest-lanes.ts';
-import { finishedKeptS } from './job-catalog.ts';
+import { backlogKeptS, finishedKeptS } from './job-catalog.ts';
 
 /**
  * Finished bodies that one workspace can have in one minute before the time for which they are
@@ -18,6 +18,9 @@ const briefS = 60;
  * Drops a body unless a job still needs it. A job needs it until it has ended; a job that ended as
  * `isolated` left the body to the isolation queue. The script checks and drops atomically, so that
  * a resend cannot lose its body.
+ * While the body waits in the isolation queue, the job of its lane stays: it says what the backlog
+ * counts, and that a resend is the same delivery. It leaves the set of finished ids, because BullMQ
+ * removes the old jobs of that set. It expires, in case the body is lost.
  * It also subtracts the body from the backlog of the workspace and shrinks the finished job to a
  * record that the body was stored. This record expires.
  * KEYS: the body, the job of the isolation queue, then for each lane the job and the set of
@@ -28,14 +31,16 @@ const briefS = 60;
  */
 const dropBodyLua = `
 local id = ARGV[1]
-local function isFinished(job, completed)
-  if redis.call('ZSCORE', completed, id) then return true end
-  local small = redis.call('HMGET', job, 'finishedOn', 'data')
-  return small[1] and not small[2]
+local function isFinished(job) return redis.call('HEXISTS', job, 'returnvalue') == 1 end
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  for at = 3, #KEYS, 2 do
+    redis.call('ZREM', KEYS[at + 1], id)
+    if isFinished(KEYS[at]) then redis.call('EXPIRE', KEYS[at], ${backlogKeptS}) end
+  end
+  return 0
 end
-if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 for at = 3, #KEYS, 2 do
-  if redis.call('EXISTS', KEYS[at]) == 1 and not isFinished(KEYS[at], KEYS[at + 1]) then return 0 end
+  if redis.call('EXISTS', KEYS[at]) == 1 and not isFinished(KEYS[at]) then return 0 end
 end
 local bytes = redis.call('STRLEN', KEYS[1])
 local dropped = redis.call('UNLINK', KEYS[1])

@@ -45,13 +45,21 @@ export type IngestOutcome = z.infer<typeof ingestOutcome>;
 export const finishedKeptS = 600;
 
 /**
- * `dropBody` shrinks a finished job and lets it expire. The count limits the jobs that a crash left
- * complete.
+ * The backlog of a workspace expires this long after its last stored body, in seconds: later than the
+ * latest turn of a body, see LaneSchedule. The scripts that store and drop bodies update it
+ * atomically; if a job is lost, its counts are wrong until then.
+ */
+export const backlogKeptS = 25 * 3_600;
+
+/**
+ * `dropBody` shrinks a finished job and lets it expire. The age and the count limit the jobs that a
+ * crash left complete. The age is that of a backlog, because without the job `dropBody` does not know
+ * what to subtract from it.
  */
 const ingestJob = {
   payload: ingestBodyPayload,
   attempts: 1_000_000,
-  removeOnComplete: { age: finishedKeptS, count: 20_000 },
+  removeOnComplete: { age: backlogKeptS, count: 20_000 },
 } as const;
 
 /** An optimization run in Postgres. A worker that gets its job first takes the lease of the run. */

@@ -1,6 +1,7 @@
 import type { IRedisTransaction } from 'bullmq';
 import { laneBaseKey } from '../stores/redis/names.ts';
-import { type BacklogShare, backlogKeptS, receiptMs, type WorkspaceBacklog } from './backlog.ts';
+import { type BacklogShare, receiptMs, type WorkspaceBacklog } from './backlog.ts';
+import { backlogKeptS } from './job-catalog.ts';
 
 /**
  * Stores the body only if its job is not known, so that a resend of a finished body leaves nothing
