@@ -85,12 +85,12 @@ function noRoom(limit: BudgetLimit, period: Period, neededNanoUsd: bigint): Exha
 }
 
 /**
- * Keeps a reservation until a time, in the transaction that stores what it is for.
+ * Keeps a reservation until it is released, in the transaction that stores what it is for. What ends that must release it.
  * @throws UnavailableError if it has ended meanwhile
  */
 export async function keepReservation(
   transaction: Postgres,
-  reservation: { projectId: string; id: string; expiresAt: Date },
+  reservation: { projectId: string; id: string },
 ): Promise<void> {
   if (!(await extendReservation(transaction, reservation))) throw postgresAway();
 }

@@ -48,9 +48,6 @@ const activeRunsMax = 50;
 const retryAfterS = 60;
 /** Longer than a run takes to be stored. The reservation of one that was not stored, as its process was killed, ends then. */
 const storingMs = 5 * 60_000;
-/** A run may wait so long for its turn before its reservation of the budget ends. */
-const waitingMs = 24 * 3_600_000;
-const durationSMax = 86_400;
 
 /**
  * Stores a run, which then begins in its turn. Nothing is stored, reserved or counted if it is refused.
@@ -65,8 +62,6 @@ export async function startRun(deps: StartRunDeps, { project, actor, limited, ru
   await requireBudget({ guard: deps.budgets }, { projectId, workspaceId, ...models });
   await refuseActive(deps.postgres, project, promptId);
   const { reservationId, costMaxNanoUsd } = await reserve(deps, projectId, run);
-  const durationMs = (run.config.budget.maxDurationS ?? durationSMax) * 1_000;
-  const expiresAt = new Date(Date.now() + durationMs + waitingMs);
   try {
     const stored = await inTransaction(deps.postgres, async (transaction) => {
       const inserted = await insertRun(transaction, {
@@ -75,7 +70,7 @@ export async function startRun(deps: StartRunDeps, { project, actor, limited, ru
         ...{ plan: run.plan, warnings: run.warnings },
       });
       if (inserted === undefined) throw inProgress(await findActiveRunId(transaction, { projectId, promptId }));
-      if (reservationId !== null) await keepReservation(transaction, { projectId, id: reservationId, expiresAt });
+      if (reservationId !== null) await keepReservation(transaction, { projectId, id: reservationId });
       const ref = { projectId, runId: inserted.id };
       await insertRows(transaction, ref, run.rows);
       await insertRunEvents(transaction, ref, [{ type: 'state', data: { status: inserted.state } }]);

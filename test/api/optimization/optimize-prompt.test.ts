@@ -159,6 +159,9 @@ describe('202', () => {
     const run = await it.api.call<CreatedRunWire>('optimizePrompt', { ...options, body });
     expect(run.status, run.text).toBe(202);
     expect((await getBudget(it.api, project)).body.reserved).toBe('4.000000');
+    // However long it waits.
+    const ends = await it.api.postgres('budget_reservations').where('project_id', project.id).first('expires_at');
+    expect(ends.expires_at).toBe(Number.POSITIVE_INFINITY);
     await finishedRun(it.api, project, run.body);
     expect((await getBudget(it.api, project)).body.reserved).toBe('0.000000');
   });
