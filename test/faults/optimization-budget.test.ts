@@ -108,6 +108,15 @@ describe('a run of which every tenth request gets 429 and every twentieth 500', 
     expect(nanoUsdOf(billed())).toBeLessThanOrEqual(parseUsd('0.40') ?? 0n);
     expect(ended.usage.costNanoUsd).toBe(nanoUsdOf(billed()));
   });
+
+  it('without max_cost_usd, and 0.40 USD reserved of a budget that blocks: no more is billed, and it decides on the holdout', async () => {
+    const ended = await runToItsEnd({
+      budget: { maxCalls: null, maxTokens: 10_000_000 },
+      costMaxNanoUsd: 400_000_000n,
+    });
+    expect(ended).toMatchObject({ state: 'completed', finishReason: 'budget_cost', error: null });
+    expect(nanoUsdOf(billed())).toBeLessThanOrEqual(400_000_000n);
+  });
 });
 
 it('a run whose endpoint tells no usage counts estimates, which are not below what was used, and says so', async () => {

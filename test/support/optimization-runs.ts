@@ -20,6 +20,7 @@ export interface RunInput {
   rows?: number;
   template?: string;
   reservationId?: string;
+  costMaxNanoUsd?: bigint;
 }
 
 /** The names of a run that the stores need. */
@@ -55,14 +56,15 @@ export async function insertQueuedRun(
   input: RunInput = {},
   also: (transaction: Postgres, run: RunRef) => Promise<unknown> = async () => undefined,
 ): Promise<RunRef> {
-  const { rows = 60, template = tickets.seedTemplate, apply = 'never', reservationId = null } = input;
+  const { rows = 60, template = tickets.seedTemplate, apply = 'never', reservationId = null, costMaxNanoUsd } = input;
   const id = newId('opt');
   const promptId = await insertPrompt(postgres, projectId, { slug: id.replaceAll('_', '-'), templates: [template] });
   const { workspace_id: workspaceId } = await postgres('projects').where({ id: projectId }).first('workspace_id');
   const run = { projectId: projectId as ProjectId, promptId, id };
   await inTransaction(postgres, async (transaction) => {
     await insertRun(transaction, {
-      ...{ ...run, workspaceId, baseVersion: 1, config: simulatedConfig(input), reservationId, warnings: [] },
+      ...{ ...run, workspaceId, baseVersion: 1, config: simulatedConfig(input), warnings: [] },
+      ...{ reservationId, costMaxNanoUsd },
       options: { apply, dataset_source: 'inline', dataset_filter: null, holdout_fraction: 0.3, holdout_id: null },
       plan: {
         rows: { train: 0, val: 0, holdout: 0, dropped: 0, unused: 0 },

@@ -15,7 +15,7 @@ import type { ModelCall, SearchConfig } from '../../src/domains/prompt-search/se
 import { RateLimitedError } from '../../src/lib/errors.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
-import { insertQueuedRun, type RunRef, readRun } from '../support/optimization-runs.ts';
+import { insertQueuedRun, type RunInput, type RunRef, readRun } from '../support/optimization-runs.ts';
 import { until } from '../support/until.ts';
 
 let api: TestApi;
@@ -57,15 +57,21 @@ const refused: Settlement = {
 /** Stores a run that the test has claimed, before a worker can. */
 async function claimedRun(
   budget: Partial<SearchConfig['budget']>,
+  input: RunInput = {},
 ): Promise<{ run: RunRef; lease: Lease; claimed: Run }> {
   let taken: { run: Run; lease: Lease } | undefined;
-  const run = await insertQueuedRun(postgres, project.id, { budget }, async (transaction, { projectId, id }) => {
-    taken = await claimRun(transaction, { projectId, runId: id });
-    // No worker takes it, although nobody renews its lease.
-    await transaction('optimization_runs')
-      .where({ project_id: projectId, id })
-      .update({ heartbeat_at: new Date(Date.now() + 3_600_000) });
-  });
+  const run = await insertQueuedRun(
+    postgres,
+    project.id,
+    { ...input, budget },
+    async (transaction, { projectId, id }) => {
+      taken = await claimRun(transaction, { projectId, runId: id });
+      // No worker takes it, although nobody renews its lease.
+      await transaction('optimization_runs')
+        .where({ project_id: projectId, id })
+        .update({ heartbeat_at: new Date(Date.now() + 3_600_000) });
+    },
+  );
   if (taken === undefined) throw new Error('The run was not claimed');
   return { run, lease: taken.lease, claimed: taken.run };
 }
@@ -83,6 +89,20 @@ describe('calls that are reserved at the same time', () => {
     const results = await reserveMany(lease, 60);
     expect(results.filter((each) => each === undefined)).toHaveLength(17);
     expect(new Set(results)).toEqual(new Set([undefined, reason]));
+  });
+
+  it('of a run without max_cost_usd never exceed what it has reserved of a budget, those of the final evaluation included', async () => {
+    const { run, lease } = await claimedRun({ maxCalls: null }, { costMaxNanoUsd: 17_900n });
+    await storeHoldoutReserve(postgres, lease, { calls: 0, tokens: 0, costNanoUsd: 7_000n });
+    expect((await reserveMany(lease, 20)).filter((each) => each === undefined)).toHaveLength(10);
+    const final = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        reserveCall(postgres, lease, call(`final-${index}`, { phase: 'holdout' })),
+      ),
+    );
+    expect(final.filter((each) => each === undefined)).toHaveLength(7);
+    expect(new Set(final)).toEqual(new Set([undefined, 'budget_cost']));
+    expect((await readRun(postgres, run)).config.budget.maxCostUsd).toBeNull();
   });
 
   it('leave what the final evaluation keeps, which alone may use it', async () => {

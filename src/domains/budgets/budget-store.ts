@@ -172,15 +172,15 @@ export async function insertReservation(
   return id;
 }
 
-/** Sets when a reservation ends. Returns false if it has ended. */
+/** Lets a reservation last until it is deleted. Returns false if it has ended. */
 export async function extendReservation(
   transaction: Postgres,
-  { projectId, id, expiresAt }: { projectId: string; id: string; expiresAt: Date },
+  { projectId, id }: { projectId: string; id: string },
 ): Promise<boolean> {
   const extended = await transaction('budget_reservations')
     .where({ project_id: projectId, id })
     .where('expires_at', '>', transaction.fn.now())
-    .update({ expires_at: expiresAt });
+    .update({ expires_at: transaction.raw(`'infinity'`) });
   return extended > 0;
 }
 

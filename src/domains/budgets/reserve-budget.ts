@@ -25,9 +25,15 @@ export function requireBudget(deps: { guard: BudgetGuard }, spending: Omit<Spend
 /** A budget that changes while its spend is read is read again this often. */
 const readsMax = 5;
 
+/** What is reserved of a budget. `isBlocking`: the run may spend no more, because the budget blocks. */
+export interface Reservation {
+  id: string;
+  isBlocking: boolean;
+}
+
 /**
- * Reserves what a run may spend until a time, and returns the id of the reservation. Concurrent
- * reservations never exceed the amount. A budget that blocks nothing still records them.
+ * Reserves what a run may spend until a time. Concurrent reservations never exceed the amount. A budget that blocks
+ * nothing still records them.
  * @throws ExhaustedError `budget_exceeded`
  * @throws ConflictError `version_conflict` if the budget changes again and again
  * @throws RateLimitedError `workspace_busy` while the workspace has too many reads of budgets in progress
@@ -36,10 +42,10 @@ const readsMax = 5;
 export async function reserveBudget(
   deps: { postgres: Postgres; budgets: Pick<BudgetGuard, 'readSpend'> },
   reservation: { projectId: string; amountNanoUsd: bigint; expiresAt: Date },
-): Promise<string> {
+): Promise<Reservation> {
   for (let reads = 0; reads < readsMax; reads++) {
-    const id = await reserveOnce(deps, reservation);
-    if (id !== undefined) return id;
+    const reserved = await reserveOnce(deps, reservation);
+    if (reserved !== undefined) return reserved;
   }
   throw new ConflictError('version_conflict', 'The budget changed again and again while its spend was read.');
 }
@@ -48,12 +54,12 @@ export async function reserveBudget(
 async function reserveOnce(
   deps: { postgres: Postgres; budgets: Pick<BudgetGuard, 'readSpend'> },
   { projectId, amountNanoUsd, expiresAt }: { projectId: string; amountNanoUsd: bigint; expiresAt: Date },
-): Promise<string | undefined> {
+): Promise<Reservation | undefined> {
   const seen = await findBudget(deps.postgres, projectId);
   const period = seen && periodOf(seen, Date.now());
-  const blocks = seen?.enabled && seen.enforcement !== 'none';
+  const isBlocking = seen?.enabled === true && seen.enforcement !== 'none';
   // It is read before the transaction, so that a slow read holds no lock.
-  const spend = blocks && period && (await deps.budgets.readSpend({ ...seen, scopes: [] }, period));
+  const spend = isBlocking && period && (await deps.budgets.readSpend({ ...seen, scopes: [] }, period));
   return inTransaction(deps.postgres, async (transaction) => {
     const budget = await lockBudget(transaction, projectId);
     if ((budget && budgetTag(budget)) !== (seen && budgetTag(seen))) return undefined;
@@ -63,7 +69,7 @@ async function reserveOnce(
       if (used >= budget.amountNanoUsd) throw budgetExceeded(limit, period);
       if (used + amountNanoUsd > budget.amountNanoUsd) throw noRoom(limit, period, amountNanoUsd);
     }
-    return insertReservation(transaction, { projectId, amountNanoUsd, expiresAt });
+    return { id: await insertReservation(transaction, { projectId, amountNanoUsd, expiresAt }), isBlocking };
   });
 }
 
@@ -79,12 +85,12 @@ function noRoom(limit: BudgetLimit, period: Period, neededNanoUsd: bigint): Exha
 }
 
 /**
- * Keeps a reservation until a time, in the transaction that stores what it is for.
+ * Keeps a reservation until it is released, in the transaction that stores what it is for. What ends that must release it.
  * @throws UnavailableError if it has ended meanwhile
  */
 export async function keepReservation(
   transaction: Postgres,
-  reservation: { projectId: string; id: string; expiresAt: Date },
+  reservation: { projectId: string; id: string },
 ): Promise<void> {
   if (!(await extendReservation(transaction, reservation))) throw postgresAway();
 }

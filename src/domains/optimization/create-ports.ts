@@ -1,4 +1,3 @@
-import { parseUsd } from '../../lib/money.ts';
 import { unlessAborted } from '../../lib/unless-aborted.ts';
 import type { Remaining, SearchPorts } from '../prompt-search/index.ts';
 import type { Caller } from './call-model.ts';
@@ -67,11 +66,11 @@ interface Limits {
   costNanoUsd: bigint | null;
 }
 
-function limitsOf({ config: { budget } }: Run): Limits {
+function limitsOf({ config: { budget }, costLimitNanoUsd }: Run): Limits {
   return {
     calls: budget.maxCalls ?? callsMax,
     tokens: budget.maxTokens ?? Number.POSITIVE_INFINITY,
-    costNanoUsd: budget.maxCostUsd === null ? null : (parseUsd(budget.maxCostUsd) ?? null),
+    costNanoUsd: costLimitNanoUsd,
   };
 }
 

@@ -34,6 +34,7 @@ export interface RunRow {
   attempt: number;
   losses: number;
   used_calls: number;
+  limit_nano_usd: string | null;
   used_nano_usd: string;
   task_calls: number;
   reflect_calls: number;
@@ -46,7 +47,12 @@ export interface RunRow {
 export type NewRun = Pick<
   Run,
   'id' | 'workspaceId' | 'projectId' | 'promptId' | 'baseVersion' | 'config' | 'options' | 'plan' | 'warnings'
-> & { createdBy: Run['createdBy']; reservationId: string | null };
+> & {
+  createdBy: Run['createdBy'];
+  reservationId: string | null;
+  /** What the run may cost if its owner sets no limit: what it has reserved of a budget that blocks. */
+  costMaxNanoUsd?: bigint | undefined;
+};
 
 /**
  * Stores a queued run. Returns undefined, and stores nothing, while another run of the prompt has
@@ -54,7 +60,7 @@ export type NewRun = Pick<
  */
 export async function insertRun(transaction: Postgres, run: NewRun): Promise<Run | undefined> {
   const { budget } = run.config;
-  const limitNanoUsd = budget.maxCostUsd === null ? null : parseUsd(budget.maxCostUsd);
+  const limitNanoUsd = parseUsd(budget.maxCostUsd) ?? run.costMaxNanoUsd;
   const progress = { phase: 'preparing', iteration: 0, bestVal: null, bestCandidateId: null, fraction: 0 };
   const [row]: RunRow[] = await transaction('optimization_runs')
     .insert({
@@ -73,7 +79,7 @@ export async function insertRun(transaction: Postgres, run: NewRun): Promise<Run
       created_by_id: run.createdBy.id,
       limit_calls: budget.maxCalls ?? callsMax,
       limit_tokens: budget.maxTokens,
-      limit_nano_usd: limitNanoUsd === null || limitNanoUsd === undefined ? null : String(limitNanoUsd),
+      limit_nano_usd: limitNanoUsd === undefined ? null : String(limitNanoUsd),
       budget_reservation_id: run.reservationId,
     })
     .onConflict(transaction.raw(`(project_id, prompt_id) where state in ('queued', 'running', 'cancelling')`))
@@ -223,6 +229,7 @@ export function toRun(row: RunRow): Run {
     reservationId: row.budget_reservation_id,
     attempt: row.attempt,
     losses: row.losses,
+    costLimitNanoUsd: row.limit_nano_usd === null ? null : BigInt(row.limit_nano_usd),
     usage: {
       calls: row.used_calls,
       taskCalls: row.task_calls,

@@ -80,6 +80,8 @@ export interface Run {
   reservationId: string | null;
   attempt: number;
   losses: number;
+  /** `max_cost_usd`, otherwise what the run has reserved of a budget that blocks; null is no limit. */
+  costLimitNanoUsd: bigint | null;
   usage: RunUsage;
 }
 

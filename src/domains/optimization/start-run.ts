@@ -18,7 +18,7 @@ import type { ProjectScope, WorkspaceScope } from '../workspaces/index.ts';
 import { insertRows, type StoredRow } from './row-store.ts';
 import type { Run } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
-import { countActiveRuns, findActiveRunId, insertRun, lockActiveRuns } from './run-store.ts';
+import { countActiveRuns, findActiveRunId, insertRun, lockActiveRuns, type NewRun } from './run-store.ts';
 
 export interface StartRunDeps {
   postgres: Postgres;
@@ -48,9 +48,6 @@ const activeRunsMax = 50;
 const retryAfterS = 60;
 /** Longer than a run takes to be stored. The reservation of one that was not stored, as its process was killed, ends then. */
 const storingMs = 5 * 60_000;
-/** A run may wait so long for its turn before its reservation of the budget ends. */
-const waitingMs = 24 * 3_600_000;
-const durationSMax = 86_400;
 
 /**
  * Stores a run, which then begins in its turn. Nothing is stored, reserved or counted if it is refused.
@@ -64,18 +61,16 @@ export async function startRun(deps: StartRunDeps, { project, actor, limited, ru
   const models = { model: run.config.target.model, prompt: [promptId, slug, name] };
   await requireBudget({ guard: deps.budgets }, { projectId, workspaceId, ...models });
   await refuseActive(deps.postgres, project, promptId);
-  const reservationId = await reserve(deps, projectId, run);
-  const durationMs = (run.config.budget.maxDurationS ?? durationSMax) * 1_000;
-  const expiresAt = new Date(Date.now() + durationMs + waitingMs);
+  const { reservationId, costMaxNanoUsd } = await reserve(deps, projectId, run);
   try {
     const stored = await inTransaction(deps.postgres, async (transaction) => {
       const inserted = await insertRun(transaction, {
-        ...{ id: newId('opt'), workspaceId, projectId, promptId, reservationId, createdBy: actor },
+        ...{ id: newId('opt'), workspaceId, projectId, promptId, reservationId, costMaxNanoUsd, createdBy: actor },
         ...{ baseVersion: run.baseVersion, config: run.config, options: run.options },
         ...{ plan: run.plan, warnings: run.warnings },
       });
       if (inserted === undefined) throw inProgress(await findActiveRunId(transaction, { projectId, promptId }));
-      if (reservationId !== null) await keepReservation(transaction, { projectId, id: reservationId, expiresAt });
+      if (reservationId !== null) await keepReservation(transaction, { projectId, id: reservationId });
       const ref = { projectId, runId: inserted.id };
       await insertRows(transaction, ref, run.rows);
       await insertRunEvents(transaction, ref, [{ type: 'state', data: { status: inserted.state } }]);
@@ -131,16 +126,22 @@ function inProgress(runId: string | undefined): ConflictError {
 const notReserved =
   'The connection to Postgres was lost while the budget was reserved. There is no run. Send the request again.';
 
-/** Reserves what the run may cost: its limit, otherwise the estimate. Null if it is not known. */
-async function reserve(deps: StartRunDeps, projectId: string, { config, plan }: RunToStart): Promise<string | null> {
+/** What a run has reserved. It is held to it by a budget that blocks. */
+type Reserved = Pick<NewRun, 'reservationId' | 'costMaxNanoUsd'>;
+
+/** Reserves what the run may cost: its limit, otherwise the estimate. Nothing if it is not known. */
+async function reserve(deps: StartRunDeps, projectId: string, { config, plan }: RunToStart): Promise<Reserved> {
   const amountNanoUsd = parseUsd(config.budget.maxCostUsd ?? plan.estimated_cost_usd?.[1]) ?? 0n;
-  if (amountNanoUsd === 0n) return null;
+  if (amountNanoUsd === 0n) return { reservationId: null };
   const expiresAt = new Date(Date.now() + storingMs);
-  return reserveBudget(deps, { projectId, amountNanoUsd, expiresAt }).catch((error: unknown) => {
+  try {
+    const { id, isBlocking } = await reserveBudget(deps, { projectId, amountNanoUsd, expiresAt });
+    return { reservationId: id, costMaxNanoUsd: isBlocking ? amountNanoUsd : undefined };
+  } catch (error) {
     // The reservation may exist, and ends by itself. What is known is that there is no run.
     if (error instanceof OutcomeUnknownError) throw new UnavailableError(error.code, notReserved, { cause: error });
     throw error;
-  });
+  }
 }
 
 async function count({ limiter }: StartRunDeps, workspace: WorkspaceScope): Promise<void> {

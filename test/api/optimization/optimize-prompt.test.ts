@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { optimizeLimits } from '../../../src/domains/optimization/optimize.schema.ts';
 import { newId } from '../../../src/lib/ids.ts';
+import { parseUsd } from '../../../src/lib/money.ts';
 import { expectProblem, newKey, newProject, startApi } from '../../support/api.ts';
 import { aBudget, getBudget, pricedCall, putBudget } from '../../support/budgets.ts';
 import { getQuota, limitedProject, override } from '../../support/limits.ts';
@@ -158,9 +159,33 @@ describe('202', () => {
     const run = await it.api.call<CreatedRunWire>('optimizePrompt', { ...options, body });
     expect(run.status, run.text).toBe(202);
     expect((await getBudget(it.api, project)).body.reserved).toBe('4.000000');
+    // However long it waits.
+    const ends = await it.api.postgres('budget_reservations').where('project_id', project.id).first('expires_at');
+    expect(ends.expires_at).toBe(Number.POSITIVE_INFINITY);
     await finishedRun(it.api, project, run.body);
     expect((await getBudget(it.api, project)).body.reserved).toBe('0.000000');
   });
+
+  test.each([
+    ['block_optimize', 'what was reserved'],
+    ['none', null],
+  ])(
+    'without max_cost_usd, a run under a budget with %s may cost %s, and its config has no limit',
+    async (enforcement, held) => {
+      const project = await newProject(it.api);
+      const prompt = await newOptimizablePrompt(it.api, project);
+      await putBudget(it.api, project, { ...aBudget, amount: '1000', enforcement });
+      const options = { key: project.key, params: { project_id: project.id, prompt_id: prompt.id } };
+      const body = { ...inline(rowsOf(30)), reflection: { model: 'gpt-4.1' } };
+      const run = await it.api.call<CreatedRunWire>('optimizePrompt', { ...options, body });
+      expect(run.status, run.text).toBe(202);
+      const reserved = (await getBudget(it.api, project)).body.reserved;
+      expect(reserved).toBe(run.body.plan.estimated_cost_usd?.[1]);
+      const stored = await runsOf(prompt.id).first('limit_nano_usd');
+      expect(stored.limit_nano_usd).toBe(held && String(parseUsd(reserved)));
+      expect(run.body.config.budget.max_cost_usd).toBeNull();
+    },
+  );
 
   test('a limit that leaves nothing for proposals is warned of, and the plan has none', async () => {
     const prompt = await it.newPrompt();
