@@ -103,8 +103,8 @@ export interface Contract<A extends Access = Access> {
    */
   shownOnce?: readonly string[];
   /**
-   * Whether the response carries an `ETag` (GET) or `If-Match` is supported (others); for the
-   * OpenAPI document. With `writes` the tag of a GET is that of what can be written, and not of the
+   * Whether the response carries an `ETag` (GET) or the handler compares `If-Match` (others); also for
+   * the OpenAPI document. A PUT, PATCH or DELETE without it refuses entity tags in `If-Match`. With `writes` the tag of a GET is that of what can be written, and not of the
    * whole response, so it is for `If-Match` alone.
    */
   conditional?: boolean | 'writes';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import type { Access, Contract, Headers, Responses, Result, ResultOf } from './contract.ts';
-import { type IfMatch, parseIfMatch } from './etag.ts';
+import { changesUntagged, type IfMatch, parseIfMatch, requireMatch } from './etag.ts';
 import type { Problem } from './problem.ts';
 import type { QueryValues } from './query.ts';
 import { type PathParams, parseBody, parseParams, parseQuery } from './validate.ts';
@@ -176,13 +176,15 @@ export function endpointsFor<P>() {
 export const { endpoint, rawEndpoint } = endpointsFor<unknown>();
 
 function parseCommon<A extends Access, P, Params extends z.ZodObject, Query extends z.ZodObject>(
-  spec: { params?: Params; query?: Query },
+  spec: Pick<Contract, 'method' | 'conditional'> & { params?: Params; query?: Query },
   raw: CommonCall<P>,
 ): Parsed<A, P, Params, Query> {
   const params = parseParams((spec.params ?? noFields) as Params, raw.params);
   const query = parseQuery((spec.query ?? noFields) as Query, raw.query);
   // Safe: the pipeline refuses a call without a principal unless the access is open.
-  return new ParsedCall(raw, raw.principal as PrincipalFor<A, P>, params, query);
+  const parsed = new ParsedCall(raw, raw.principal as PrincipalFor<A, P>, params, query);
+  if (changesUntagged(spec) && parsed.ifMatch !== '*') requireMatch(parsed.ifMatch, undefined);
+  return parsed;
 }
 
 /**

@@ -39,12 +39,18 @@ export function parseIfMatch(header: string | undefined): IfMatch | undefined {
 
 /**
  * Compares `If-Match` with the current entity tag, which is `undefined` when nothing exists yet.
- * Without the header nothing is checked.
+ * `others` are the tags of other responses that show the same state. Without the header nothing is
+ * checked.
  * @throws PreconditionFailedError with `current_etag`
  */
-export function requireMatch(ifMatch: IfMatch | undefined, currentEtag: string | undefined): void {
+export function requireMatch(
+  ifMatch: IfMatch | undefined,
+  currentEtag: string | undefined,
+  others: readonly string[] = [],
+): void {
   if (ifMatch === undefined) return;
   if (currentEtag !== undefined && (ifMatch === '*' || ifMatch.includes(currentEtag))) return;
+  if (ifMatch !== '*' && others.some((tag) => ifMatch.includes(tag))) return;
   const current = currentEtag === undefined ? null : formatEtag(currentEtag);
   throw new PreconditionFailedError(
     'precondition_failed',
@@ -53,6 +59,14 @@ export function requireMatch(ifMatch: IfMatch | undefined, currentEtag: string |
       extra: { current_etag: current },
     },
   );
+}
+
+/**
+ * Tells whether a request is a change of something that has no entity tag. No tag in `If-Match` can
+ * match then.
+ */
+export function changesUntagged({ method, conditional }: { method: string; conditional?: unknown }): boolean {
+  return !conditional && (method === 'PUT' || method === 'PATCH' || method === 'DELETE');
 }
 
 /**

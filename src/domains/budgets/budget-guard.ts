@@ -1,33 +1,25 @@
-import { LRUCache } from 'lru-cache';
 import { ExhaustedError } from '../../lib/errors.ts';
 import { FairLane } from '../../lib/fair-lane.ts';
 import { formatUsd } from '../../lib/money.ts';
 import { RecordCache } from '../../lib/record-cache.ts';
 import { retainedBytesOf } from '../../lib/retained-bytes.ts';
-import { within } from '../../lib/within.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { type Budget, type Period, periodOf } from './budget.ts';
+import type { Budget, Period } from './budget.ts';
 import { findBudget } from './budget-store.ts';
 import { computeSpend, type Spend } from './spend-queries.ts';
+import { SpendStates } from './spend-states.ts';
 
 const toldLifeMs = 30_000;
 const untoldLifeMs = 800;
 const staleOnErrorMs = 10 * 60_000;
 const projectsMax = 20_000;
 const budgetBytesMax = 32 * 1024 * 1024;
-const statesMax = 5_000;
-const stateLifeMs = 30_000;
-/** After a failed read, none is tried for this time. */
-const failureLifeMs = 5_000;
-/** A caller waits so long for a state that is not cached; then it is not blocked. */
-const patienceMs = 1_500;
 
 /** Null if the project has no budget that blocks. */
 type Known = { projectId: string; budget: Budget | null };
-type State = { spend: Spend; period: Period };
 
 export interface BudgetGuardDeps {
   postgres: Postgres;
@@ -50,7 +42,7 @@ export interface Spending {
 export class BudgetGuard {
   readonly #deps: BudgetGuardDeps;
   readonly #budgets: RecordCache<Known>;
-  readonly #states = new LRUCache<string, { state: Promise<State | undefined>; staleAtMs: number }>({ max: statesMax });
+  readonly #states: SpendStates;
   /** Of its own, so that dashboards do not delay renders. A workspace holds one of two places. */
   readonly #lane = new FairLane({
     ...{ name: 'reads of budgets', capacity: 2, perKey: 1, waitingPerKey: 16, waitingMax: 256, waitMsMax: 10_000 },
@@ -69,19 +61,24 @@ export class BudgetGuard {
       entriesMax: projectsMax,
       sizes: { bytesMax: budgetBytesMax, bytesOf: retainedBytesOf },
     });
+    this.#states = new SpendStates({
+      read: (budget, period) => this.readSpend(budget, period),
+      onFailure: (err, { projectId }) =>
+        deps.logger.warn({ err, project_id: projectId }, 'the spend of a budget could not be read'),
+    });
     deps.invalidations.subscribe('budget', (ids) => this.#budgets.drop(({ projectId }) => ids.has(projectId)));
     deps.invalidations.onGap(() => this.#budgets.doubt());
   }
 
   /**
-   * Refuses spending that a budget blocks. The state is at most 30 s old. While it cannot be read,
-   * nothing is blocked, and the log has the reason.
+   * Refuses spending that a budget blocks. The state is at most a minute old; while it cannot be read, up to ten
+   * minutes. Without such a state nothing is blocked, and the log has the reason.
    * @throws ExhaustedError `budget_exceeded`
    */
   async require(spending: Spending): Promise<void> {
     const budget = await this.#find(spending.projectId);
     if (budget === null || (spending.what === 'render' && budget.enforcement !== 'block_render')) return;
-    const state = await within(patienceMs, () => this.#state(budget)).catch(() => undefined);
+    const state = await this.#states.find(budget);
     if (state === undefined) return;
     const limits = [
       { amount: budget.amountNanoUsd, spend: state.spend.total, of: 'The budget of the project', scope: null },
@@ -115,30 +112,6 @@ export class BudgetGuard {
     } catch (error) {
       this.#deps.logger.warn({ err: error, project_id: projectId }, 'the budget could not be read, nothing is blocked');
       return null;
-    }
-  }
-
-  #state(budget: Budget): Promise<State | undefined> {
-    const period = periodOf(budget, Date.now());
-    const key = `${budget.projectId} ${budget.version} ${budget.updatedAt.getTime()} ${period.startMs}`;
-    const held = this.#states.get(key);
-    if (held !== undefined && performance.now() < held.staleAtMs) return held.state;
-    const entry = { state: this.#read(budget, period), staleAtMs: performance.now() + stateLifeMs };
-    this.#states.set(key, entry);
-    void entry.state.then((state) => {
-      if (state === undefined) entry.staleAtMs = performance.now() + failureLifeMs;
-    });
-    return entry.state;
-  }
-
-  /** Never rejects. */
-  async #read(budget: Budget, period: Period): Promise<State | undefined> {
-    try {
-      return { spend: await this.readSpend(budget, period), period };
-    } catch (error) {
-      const facts = { err: error, project_id: budget.projectId };
-      this.#deps.logger.warn(facts, 'the spend of a budget could not be read, nothing is blocked');
-      return undefined;
     }
   }
 }

@@ -1,10 +1,11 @@
+import { type IfMatch, requireMatch } from '../../http/etag.ts';
 import { ConflictError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import { releaseOf } from './end-run.ts';
 import { finishRun } from './finish-run.ts';
-import { isActive, notTerminal, type Run, unknownRun } from './run.ts';
+import { isActive, notTerminal, partialRunTag, type Run, runTag, unknownRun } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
 import { deleteRunRow, lockRun, markCancelling, type RunKey } from './run-store.ts';
 
@@ -41,12 +42,16 @@ export function cancelRun(postgres: Postgres, { key, actor }: Change): Promise<{
 
 /**
  * Deletes a run that has ended, with its rows, candidates and events.
- * @throws NotFoundError `run_not_found`, ConflictError `run_not_terminal`
+ * @throws NotFoundError `run_not_found`, PreconditionFailedError, ConflictError `run_not_terminal`
  */
-export function deleteRun(postgres: Postgres, { key, actor }: Change): Promise<void> {
+export function deleteRun(
+  postgres: Postgres,
+  { key, actor, ifMatch }: Change & { ifMatch: IfMatch | undefined },
+): Promise<void> {
   return inTransaction(postgres, async (transaction) => {
     const run = await lockRun(transaction, key);
     if (run === undefined) throw unknownRun(key.id);
+    requireMatch(ifMatch, runTag(run), [partialRunTag(run)]);
     if (isActive(run)) throw notTerminal(run);
     await deleteRunRow(transaction, run);
     await audit(transaction, run, { actor, did: 'deleted' });

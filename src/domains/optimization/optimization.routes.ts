@@ -23,7 +23,7 @@ import { type PreparedRun, type PrepareRunDeps, prepareRun } from './prepare-run
 import { readBest, readRun } from './read-run.ts';
 import { reportEndpoint } from './report.routes.ts';
 import { createdRunSchema, createdRunToWire, planSchema, runSchema, warningSchema } from './run.schema.ts';
-import { algorithms, isActive, outcomes, runStates } from './run.ts';
+import { algorithms, isActive, outcomes, partialRunTag, runStates, runTag } from './run.ts';
 import { type ChangeRunDeps, runActionEndpoints } from './run-actions.routes.ts';
 import { runDetailSchema, runDetailToWire } from './run-detail.schema.ts';
 import { type RunEventsDeps, runEventsEndpoint } from './run-events.routes.ts';
@@ -174,12 +174,7 @@ function getEndpoint(deps: OptimizationDeps) {
       ]);
       const body = runDetailToWire(run, { counts: counts.get(run.id) ?? {}, best });
       const headers = isActive(run) ? { 'Retry-After': String(retryAfterS) } : {};
-      return { status: 200, body, headers, etag: etagOf(run.id, run.revision, run.usage.calls, best?.diff) };
+      return { status: 200, body, headers, etag: best?.diff === null ? partialRunTag(run) : runTag(run) };
     },
   });
-}
-
-/** A diff that was left out for lack of time can come later. */
-function etagOf(id: string, revision: number, calls: number, diff: string | null | undefined): string {
-  return `${id}.${revision}.${calls}${diff === null ? '.partial' : ''}`;
 }

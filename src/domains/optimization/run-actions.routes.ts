@@ -144,11 +144,12 @@ function deleteEndpoint(deps: ChangeRunDeps) {
     summary: 'Delete an optimization run that has ended, with its rows and candidates',
     description: 'Versions that were made of it stay.',
     params: runParams,
+    conditional: true,
     responses: { 204: { description: 'The run is deleted' } },
     problems: [...runProblems, 'run_not_terminal'],
-    handle: async ({ principal, params, requestId }) => {
+    handle: async ({ principal, params, requestId, ifMatch }) => {
       const run = await readRun(deps, runNamed(principal, params));
-      await deleteRun(deps.postgres, { key: run, actor: auditActorOf(principal, requestId) });
+      await deleteRun(deps.postgres, { key: run, actor: auditActorOf(principal, requestId), ifMatch });
       return { status: 204 };
     },
   });

@@ -96,6 +96,16 @@ export interface RunUsage {
   estimated: boolean;
 }
 
+/** Returns the entity tag of a response that shows the whole run. */
+export function runTag({ id, revision, usage }: Pick<Run, 'id' | 'revision' | 'usage'>): string {
+  return `${id}.${revision}.${usage.calls}`;
+}
+
+/** Returns the tag of a response that lacks the diff for lack of time. The diff can come later. */
+export function partialRunTag(run: Pick<Run, 'id' | 'revision' | 'usage'>): string {
+  return `${runTag(run)}.partial`;
+}
+
 /** Candidates by status. Without the seed, `proposed` are all of them. */
 export type CandidateCounts = Partial<Record<CandidateStatus | 'proposed', number>>;
 

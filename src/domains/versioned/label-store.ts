@@ -66,18 +66,17 @@ async function requireFewLabels(
   throw new InvalidError('invalid_body', message, { errors: [{ path: 'labels', code: 'too_many', message }] });
 }
 
-/** Removes a label of a locked item. Returns false when it did not exist. */
+/** Removes a label that a locked item has. */
 export async function deleteLabel(
   transaction: Postgres,
   { tables, idColumn }: ItemKind,
   item: Item,
   { label, author }: { label: string; author: Author },
-): Promise<boolean> {
+): Promise<void> {
   const owner = { project_id: item.projectId, [idColumn]: item.id };
-  const deleted = await transaction(tables.labels)
+  await transaction(tables.labels)
     .where({ ...owner, label })
     .delete();
-  if (deleted === 0) return false;
   await transaction(tables.labelHistory).insert({
     ...owner,
     label,
@@ -86,7 +85,6 @@ export async function deleteLabel(
     author_id: author.id,
     at: transaction.raw('clock_timestamp()'),
   });
-  return true;
 }
 
 /** Lists the moves of a label, newest first. */

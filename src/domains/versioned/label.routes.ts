@@ -3,6 +3,7 @@ import { endpointsFor } from '../../http/endpoint.ts';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import { moveLabel, removeLabel } from './change-labels.ts';
+import { etagOf } from './item.ts';
 import { itemToWire, labeledItemSchema, labelMoveSchema } from './item-output.schema.ts';
 import type { ItemKind } from './kind.ts';
 import { listLabelMovesPage } from './list-label-moves-page.ts';
@@ -18,6 +19,9 @@ export function labelEndpoints<Content>(resource: ItemResource<Content>) {
 
 const labelParams = (kind: ItemKind) => projectParams.extend({ ...idOrSlugParam(kind), label: labelName });
 
+const ofTag = ({ noun }: ItemKind) =>
+  `\`If-Match\` is compared with the entity tag of the ${noun}, which changes when any of its labels moves. With \`*\`, the label must exist.`;
+
 function putEndpoint<Content>({ collection, title, path }: ItemResource<Content>) {
   const { kind } = collection;
   return endpoint({
@@ -26,17 +30,20 @@ function putEndpoint<Content>({ collection, title, path }: ItemResource<Content>
     method: 'PUT',
     path: `${path}/{${kind.idColumn}}/labels/{label}`,
     summary: `Point a label at a version of a ${kind.noun}`,
+    description: ofTag(kind),
     tag: `${kind.noun}s`,
     params: labelParams(kind),
     body: z.strictObject({ version: versionNumber }),
+    conditional: true,
     responses: { 200: { description: 'The version that the label points to', schema: labeledItemSchema } },
     problems: ['project_not_found', kind.notFound, 'version_not_found', 'part_cycle', 'template_limit'],
-    handle: async ({ principal, params, body, requestId }) => {
+    handle: async ({ principal, params, body, requestId, ifMatch }) => {
       const label = String(params.label);
       const { version } = body;
       const idOrSlug = idOrSlugIn(kind, params);
-      const item = await moveLabel(collection, { ...actingFor(principal, requestId), idOrSlug, label, version });
-      return { status: 200, body: { ...itemToWire(item), label, version } };
+      const acting = actingFor(principal, requestId);
+      const item = await moveLabel(collection, { ...acting, idOrSlug, label, version, ifMatch });
+      return { status: 200, body: { ...itemToWire(item), label, version }, etag: etagOf(item, item.latestVersion) };
     },
   });
 }
@@ -49,14 +56,16 @@ function deleteEndpoint<Content>({ collection, title, path }: ItemResource<Conte
     method: 'DELETE',
     path: `${path}/{${kind.idColumn}}/labels/{label}`,
     summary: `Remove a label from a ${kind.noun}`,
-    description: 'The history of the label is kept.',
+    description: `The history of the label is kept. ${ofTag(kind)}`,
     tag: `${kind.noun}s`,
     params: labelParams(kind),
+    conditional: true,
     responses: { 204: { description: 'The label is removed' } },
     problems: ['project_not_found', kind.notFound, 'label_not_found'],
-    handle: async ({ principal, params, requestId }) => {
+    handle: async ({ principal, params, requestId, ifMatch }) => {
       const acting = actingFor(principal, requestId);
-      await removeLabel(collection, { ...acting, idOrSlug: idOrSlugIn(kind, params), label: String(params.label) });
+      const label = String(params.label);
+      await removeLabel(collection, { ...acting, idOrSlug: idOrSlugIn(kind, params), label, ifMatch });
       return { status: 204 };
     },
   });

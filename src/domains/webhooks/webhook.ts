@@ -1,3 +1,4 @@
+import { contentEtag } from '../../http/etag.ts';
 import { NotFoundError } from '../../lib/errors.ts';
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import type { EventType } from '../events/index.ts';
@@ -35,6 +36,12 @@ export interface Webhook {
   lastAttemptAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
+}
+
+/** Returns the entity tag of what a caller can change. Deliveries change it only when they disable the webhook. */
+export function webhookTag({ url, description, events, enabled, updatedAt }: Webhook): string {
+  // With the values, because two changes may have the same millisecond.
+  return contentEtag(JSON.stringify([url, description, events, enabled, updatedAt]));
 }
 
 /** Creates the error for an unknown webhook. A webhook of another project gets the same error. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { endpointsFor } from '../../http/endpoint.ts';
+import { endpointsFor, type Headers } from '../../http/endpoint.ts';
+import { formatEtag } from '../../http/etag.ts';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import { auditActorOf, type Principal, projectOf } from '../auth/index.ts';
 import { createWebhook, type WebhookDeps } from './create-webhook.ts';
@@ -8,7 +9,7 @@ import { listWebhooksPage } from './list-webhooks-page.ts';
 import { rotateWebhookSecret } from './rotate-webhook-secret.ts';
 import { testWebhook } from './test-webhook.ts';
 import { deleteWebhook, updateWebhook } from './update-webhook.ts';
-import { unknownWebhook } from './webhook.ts';
+import { unknownWebhook, type Webhook, webhookTag } from './webhook.ts';
 import { findWebhook } from './webhook-store.ts';
 import {
   createdWebhookSchema,
@@ -93,14 +94,20 @@ function getEndpoint(deps: WebhooksDeps) {
     path: `${path}/{webhook_id}`,
     summary: 'Get a webhook, without its secret',
     params: webhookParams,
+    conditional: 'writes',
     responses: { 200: { description: 'The webhook', schema: webhookSchema } },
     problems,
     handle: async ({ principal, params }) => {
       const webhook = await findWebhook(deps.postgres, projectOf(principal).projectId, params.webhook_id);
       if (webhook === undefined) throw unknownWebhook(params.webhook_id);
-      return { status: 200, body: webhookToWire(webhook) };
+      return { status: 200, body: webhookToWire(webhook), headers: tagged(webhook) };
     },
   });
+}
+
+/** As a header, so that no GET is 304: attempts change the response without the webhook. */
+function tagged(webhook: Webhook): Headers {
+  return { ETag: formatEtag(webhookTag(webhook)) };
 }
 
 function updateEndpoint(deps: WebhooksDeps) {
@@ -115,16 +122,18 @@ function updateEndpoint(deps: WebhooksDeps) {
       'pending deliveries at once. Deliveries of a disabled webhook wait, and fail 24 hours after their event.',
     params: webhookParams,
     body: updateWebhookBody,
+    conditional: 'writes',
     responses: { 200: { description: 'The changed webhook', schema: webhookSchema } },
     problems,
-    handle: async ({ principal, params, body, requestId }) => {
+    handle: async ({ principal, params, body, requestId, ifMatch }) => {
       const webhook = await updateWebhook(deps, {
         project: projectOf(principal),
         id: params.webhook_id,
+        ifMatch,
         actor: auditActorOf(principal, requestId),
         changes: { url: body.url, description: body.description, events: body.events, enabled: body.enabled },
       });
-      return { status: 200, body: webhookToWire(webhook) };
+      return { status: 200, body: webhookToWire(webhook), headers: tagged(webhook) };
     },
   });
 }
@@ -137,11 +146,12 @@ function deleteEndpoint(deps: WebhooksDeps) {
     path: `${path}/{webhook_id}`,
     summary: 'Delete a webhook with its deliveries',
     params: webhookParams,
+    conditional: 'writes',
     responses: { 204: { description: 'The webhook is deleted' } },
     problems,
-    handle: async ({ principal, params, requestId }) => {
+    handle: async ({ principal, params, requestId, ifMatch }) => {
       const actor = auditActorOf(principal, requestId);
-      await deleteWebhook(deps, { project: projectOf(principal), id: params.webhook_id, actor });
+      await deleteWebhook(deps, { project: projectOf(principal), id: params.webhook_id, actor, ifMatch });
       return { status: 204 };
     },
   });

@@ -55,7 +55,7 @@ export function responseHeaders(contract: Contract, status: number): JsonObject 
   const names = [...always];
   if (status === 401) names.push('WWW-Authenticate');
   if (status === 429 || status === 503) names.push('Retry-After');
-  if (contract.conditional && status < 400) names.push('ETag');
+  if (contract.conditional && status < 400 && status !== 204) names.push('ETag');
   if (contract.conditional === true && contract.method === 'GET' && status < 400) names.push('Cache-Control');
   if (contract.preferredWaitSMax !== undefined && status < 300) names.push('Preference-Applied');
   if (isIdempotent(contract) && status < 300) names.push('Idempotency-Replayed');

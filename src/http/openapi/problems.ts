@@ -1,5 +1,6 @@
 import { listProblemCodes, type ProblemCode } from '../../lib/problem-codes.ts';
 import type { Access, Contract } from '../endpoint.ts';
+import { changesUntagged } from '../etag.ts';
 import { isIdempotent } from '../idempotency.ts';
 import { statusByKind } from '../problem.ts';
 
@@ -40,7 +41,8 @@ function codesOf(contract: Contract): ProblemCode[] {
   if (query?.shape.cursor) codes.push('invalid_cursor', 'cursor_mismatch');
   if (body) codes.push(...bodyCodes);
   else if (method !== 'GET') codes.push('body_too_large', 'unsupported_content_encoding');
-  if (conditional && method !== 'GET') codes.push('invalid_header', 'precondition_failed');
+  if ((conditional && method !== 'GET') || changesUntagged(contract))
+    codes.push('invalid_header', 'precondition_failed');
   if (isIdempotent(contract)) {
     codes.push('invalid_header', 'idempotency_in_flight', 'idempotency_answer_lost', 'idempotency_key_reused');
   }

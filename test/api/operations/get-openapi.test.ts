@@ -142,6 +142,20 @@ describe('200', () => {
     expect(unused).toEqual([]);
   });
 
+  test('every PUT, PATCH and DELETE can be 412, and takes If-Match where a read has the tag', () => {
+    const changes = Object.values(document.paths).flatMap((path) => Object.entries(path));
+    const changing = changes.flatMap(([method, operation]) =>
+      ['put', 'patch', 'delete'].includes(method) ? [operation.operationId] : [],
+    );
+    const ofChanges = operations.filter(({ operationId }) => changing.includes(operationId));
+    expect(ofChanges.filter(({ responses }) => !responses['412']).map(({ operationId }) => operationId)).toEqual([]);
+    const taking = ofChanges.filter(({ parameters }) => parameters.some(({ name }) => name === 'If-Match'));
+    const without = ofChanges.filter((operation) => !taking.includes(operation));
+    expect(without.map(({ operationId }) => operationId).sort()).toEqual([
+      ...['deleteFeedback', 'putModelPrices', 'removeMember', 'revokeApiKey', 'updateMember', 'updateWorkspace'],
+    ]);
+  });
+
   test('it stays small: under 600 kB, and a tenth of that when compressed', async () => {
     const text = JSON.stringify(document);
     expect(text.length).toBeLessThan(600_000);

@@ -91,6 +91,22 @@ describe('a run with very many rows', () => {
   });
 });
 
+describe('412', () => {
+  test('the tag of a read before the run was applied, and the run stays', async () => {
+    const run = await completedRun();
+    const removeBy = (etag: string | null) =>
+      it.call('deleteOptimizationRun', run.prompt_id, {
+        ...{ params: { run_id: run.run_id }, headers: { 'If-Match': String(etag) } },
+      });
+    const stale = (await use.read(run)).headers.get('etag');
+    await apply(run);
+    expectProblem(await removeBy(stale), 412, 'precondition_failed');
+    const read = await use.read(run);
+    expect(read.status).toBe(200);
+    expect((await removeBy(read.headers.get('etag'))).status).toBe(204);
+  });
+});
+
 describe('409', () => {
   test('a run that has not ended', async () => {
     expectProblem(await remove(await it.newRun()), 409, 'run_not_terminal');

@@ -5,7 +5,8 @@ import { usePromptApi } from '../../support/prompt-api.ts';
 const it = usePromptApi();
 
 describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
-  const remove = (called: string, label: string) => it.call(`delete${title}Label`, called, { params: { label } });
+  const remove = (called: string, label: string, headers: Record<string, string> = {}) =>
+    it.call(`delete${title}Label`, called, { params: { label }, headers });
 
   describe('204', () => {
     test('a removed label is really gone, and the version it pointed at stays', async () => {
@@ -18,6 +19,12 @@ describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
       expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
       const { data } = await it.ok<{ data: unknown[] }>(`list${title}s`, '', { query: { label: 'prod' } });
       expect(data).toEqual([]);
+    });
+
+    test('the tag of a read removes a label', async () => {
+      const { id } = await it[`new${title}`]({ labels: ['prod'] });
+      const { headers } = await it.call(`get${title}`, id);
+      expect((await remove(id, 'prod', { 'If-Match': String(headers.get('etag')) })).status).toBe(204);
     });
 
     test('nothing is read or rendered by a label that is gone', async () => {
@@ -42,6 +49,18 @@ describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
 
     test('one that is not there', async () => {
       expectProblem(await remove('nobody', 'prod'), 404, `${title.toLowerCase()}_not_found`);
+    });
+  });
+
+  describe('412', () => {
+    test('the tag of a read before the label moved, and the label stays', async () => {
+      const { id } = await it[`new${title}`]({ labels: ['prod'] });
+      const { headers } = await it.call(`get${title}`, id);
+      await it.ok(`update${title}`, id, { body: { template: 'two' } });
+      await it.ok(`put${title}Label`, id, { params: { label: 'prod' }, body: { version: 2 } });
+      const answer = await remove(id, 'prod', { 'If-Match': String(headers.get('etag')) });
+      expectProblem(answer, 412, 'precondition_failed');
+      expect((await it.ok(`get${title}`, id)).labels).toEqual(['prod']);
     });
   });
 

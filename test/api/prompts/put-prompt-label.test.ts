@@ -5,8 +5,12 @@ import { usePromptApi, type WireItem } from '../../support/prompt-api.ts';
 const it = usePromptApi();
 
 describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
-  const put = (called: string, label: string, version: unknown) =>
-    it.call<WireItem & { label: string }>(`put${title}Label`, called, { params: { label }, body: { version } });
+  const put = (called: string, label: string, version: unknown, ifMatch?: string) =>
+    it.call<WireItem & { label: string }>(`put${title}Label`, called, {
+      ...{ params: { label }, body: { version } },
+      ...(ifMatch === undefined ? {} : { headers: { 'If-Match': ifMatch } }),
+    });
+  const tagOf = async (called: string) => String((await it.call(`get${title}`, called)).headers.get('etag'));
 
   async function withTwo() {
     const { id } = await it[`new${title}`]();
@@ -26,6 +30,22 @@ describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
     test.each(['v1', 'a.b_c-d', 'x'.repeat(36)])('%s is a label', async (label) => {
       const id = await withTwo();
       expect((await put(id, label, 1)).body).toMatchObject({ label, version: 1 });
+    });
+
+    test('the tag of a read moves a label, and the response has the next tag', async () => {
+      const id = await withTwo();
+      const first = await put(id, 'prod', 1, await tagOf(id));
+      const next = first.headers.get('etag') ?? '';
+      expect([first.status, next]).toEqual([200, await tagOf(id)]);
+      expect((await put(id, 'prod', 2, next)).status).toBe(200);
+      expect((await put(id, 'prod', 1, '*')).status).toBe(200);
+    });
+
+    test('of callers that move a label by the same tag, one does', async () => {
+      const id = await withTwo();
+      const tag = await tagOf(id);
+      const answers = await Promise.all([1, 2, 1, 2].map((version, nth) => put(id, `l${nth}`, version, tag)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
     });
 
     test('moves at once all count, and the last one holds', async () => {
@@ -53,6 +73,31 @@ describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
     });
   });
 
+  describe('412', () => {
+    test('the tag of a read before another move, and nothing changes', async () => {
+      const id = await withTwo();
+      const stale = await tagOf(id);
+      await put(id, 'prod', 2);
+      const { current_etag } = expectProblem(await put(id, 'prod', 1, stale), 412, 'precondition_failed');
+      expect(current_etag).toBe(await tagOf(id));
+      expect((await it.ok(`get${title}`, id)).all_labels).toEqual([
+        expect.objectContaining({ label: 'prod', version: 2 }),
+      ]);
+    });
+
+    test('a stale tag with the version that the label points at already', async () => {
+      const id = await withTwo();
+      await put(id, 'prod', 2);
+      expectProblem(await put(id, 'prod', 2, '"other"'), 412, 'precondition_failed');
+    });
+
+    test('* for a label that is not there', async () => {
+      const id = await withTwo();
+      const { current_etag } = expectProblem(await put(id, 'prod', 1, '*'), 412, 'precondition_failed');
+      expect(current_etag).toBeNull();
+    });
+  });
+
   describe('422', () => {
     test.each(['latest', '1', '1a', 'Prod', 'x'.repeat(37), 'a b'])('the label %s', async (label) => {
       const id = await withTwo();
@@ -64,4 +109,15 @@ describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
       expectProblem(await put(id, 'prod', version), 422, 'invalid_body');
     });
   });
+});
+
+test('the tag of a read of a prompt by its label moves that label once', async () => {
+  const { id } = await it.newPrompt({ labels: ['prod'] });
+  await it.ok('updatePrompt', id, { body: { template: 'two' } });
+  const read = await it.call('getPrompt', id, { query: { label: 'prod' } });
+  const headers = { 'If-Match': String(read.headers.get('etag')) };
+  const move = () => it.call('putPromptLabel', id, { params: { label: 'prod' }, body: { version: 2 }, headers });
+  expect(read.body.version).toBe(1);
+  expect((await move()).status).toBe(200);
+  expectProblem(await move(), 412, 'precondition_failed');
 });

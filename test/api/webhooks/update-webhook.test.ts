@@ -16,8 +16,13 @@ beforeEach(async () => {
 });
 afterAll(() => api.close());
 
-const put = (body: unknown, id = webhook.id, key = project.key) =>
-  api.call<WireWebhook>('updateWebhook', { key, params: { project_id: project.id, webhook_id: id }, body });
+const at = () => ({ key: project.key, params: { project_id: project.id, webhook_id: webhook.id } });
+const put = (body: unknown, id = webhook.id, headers: Record<string, string> = {}) =>
+  api.call<WireWebhook>('updateWebhook', {
+    ...{ key: project.key, params: { project_id: project.id, webhook_id: id } },
+    ...{ body, headers },
+  });
+const tagNow = async () => String((await api.call('getWebhook', at())).headers.get('etag'));
 
 describe('200', () => {
   test('what is absent stays, and null clears the description', async () => {
@@ -52,11 +57,42 @@ describe('200', () => {
   });
 });
 
+describe('200 with If-Match', () => {
+  test('the tag of a read changes it, and the response has the next tag', async () => {
+    const first = await put({ description: 'one' }, webhook.id, { 'If-Match': await tagNow() });
+    const next = first.headers.get('etag') ?? '';
+    expect([first.status, next]).toEqual([200, await tagNow()]);
+    expect((await put({ description: 'two' }, webhook.id, { 'If-Match': next })).status).toBe(200);
+  });
+
+  test('a failed attempt does not change the tag', async () => {
+    const tag = await tagNow();
+    const failed = { consecutive_failures: 1, failing_since: new Date(0), last_attempt_at: new Date() };
+    await api.postgres('webhooks').where({ id: webhook.id }).update(failed);
+    expect((await put({ description: 'one' }, webhook.id, { 'If-Match': tag })).status).toBe(200);
+  });
+});
+
 describe('404', () => {
   test('a webhook of another project does not exist', async () => {
     const other = await newProject(api);
     const { id } = await newWebhook(api, other, { url: 'https://example.com/' });
     expectProblem(await put({}, id), 404, 'webhook_not_found');
+  });
+});
+
+describe('412', () => {
+  test('the tag of a read before another change, and nothing changes', async () => {
+    const stale = await tagNow();
+    await put({ description: 'of another' });
+    expectProblem(await put({ description: 'lost' }, webhook.id, { 'If-Match': stale }), 412, 'precondition_failed');
+    expect((await put({})).body.description).toBe('of another');
+  });
+
+  test('of callers that change it by the same tag, one does', async () => {
+    const headers = { 'If-Match': await tagNow() };
+    const answers = await Promise.all([1, 2, 3].map((n) => put({ description: `${n}` }, webhook.id, headers)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
   });
 });
 

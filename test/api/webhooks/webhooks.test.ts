@@ -59,6 +59,15 @@ describe('deleteWebhook', () => {
     expect(await api.postgres('webhooks').where({ id })).toEqual([]);
   });
 
+  test('412: the tag of a read before a change; 204: the tag of a read after it', async () => {
+    const { id } = await newWebhook(api, project, { url });
+    const tag = async () => ({ 'If-Match': String((await call('getWebhook', id)).headers.get('etag')) });
+    const stale = await tag();
+    await call('updateWebhook', id, { body: { enabled: false } });
+    expectProblem(await call('deleteWebhook', id, { headers: stale }), 412, 'precondition_failed');
+    expect((await call('deleteWebhook', id, { headers: await tag() })).status).toBe(204);
+  });
+
   test('204: one with more deliveries than one statement may delete is gone at once, and leaves its place', async () => {
     const own = await newProject(api);
     const [first] = await Promise.all(Array.from({ length: 20 }, () => newWebhook(api, own, { url })));

@@ -29,6 +29,7 @@ const endpoints = [
     operationId: 'replaceThing',
     method: 'PUT',
     path: '/things',
+    conditional: true,
     responses: ok,
     handle: async ({ ifMatch }) => {
       requireMatch(ifMatch, 'v7');
@@ -40,12 +41,23 @@ const endpoints = [
     operationId: 'replaceNothing',
     method: 'PUT',
     path: '/nothing',
+    conditional: true,
     responses: ok,
     handle: async ({ ifMatch }) => {
       requireMatch(ifMatch, undefined);
       return { status: 200, body: { version: 1 } };
     },
   }),
+  ...(['PUT', 'PATCH', 'DELETE', 'POST'] as const).map((method) =>
+    endpoint({
+      ...common,
+      operationId: `change${method}Untagged`,
+      method,
+      path: '/untagged',
+      responses: ok,
+      handle: async () => ({ status: 200, body: { version: 1 } }),
+    }),
+  ),
 ];
 
 let app: Awaited<ReturnType<typeof serve>>;
@@ -110,6 +122,17 @@ describe('a change with If-Match', () => {
   test.each(['v7', '"v7', '', '"a""b"'])('of %j is 400 invalid_header', async (header) => {
     const answer = await call('/things', { method: 'PUT', headers: { 'if-match': header } });
     expect(await answer.json()).toMatchObject({ status: 400, code: 'invalid_header' });
+  });
+  test.each(['PUT', 'PATCH', 'DELETE'])('of a tag by %s is 412 where nothing has a tag', async (method) => {
+    const answer = await call('/untagged', { method, headers: { 'if-match': '"v7"' } });
+    expect(await answer.json()).toMatchObject({ status: 412, code: 'precondition_failed', current_etag: null });
+  });
+  test.each([
+    ['PUT', '*'],
+    ['DELETE', '*'],
+    ['POST', '"v7"'],
+  ])('by %s of %s is made where nothing has a tag', async (method, header) => {
+    expect((await call('/untagged', { method, headers: { 'if-match': header } })).status).toBe(200);
   });
   test('is not needed', async () => {
     expect((await call('/things', { method: 'PUT' })).status).toBe(200);
