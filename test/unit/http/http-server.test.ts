@@ -46,7 +46,7 @@ test('five hundred connections that never end their request hold up nobody else'
   const startedAtMs = performance.now();
   const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`http://127.0.0.1:${server.port}/`)));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-  expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+  expect(performance.now() - startedAtMs).toBeLessThan(4_000);
   for (const socket of slow) socket.destroy();
 });
 
