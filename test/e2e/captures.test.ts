@@ -3,7 +3,7 @@ import { executionSchema } from '../../src/domains/executions/executions.schema.
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { type ExpectedTrace, manifest, type RawAnswer, readCaptures, replay } from '../support/captures.ts';
 import { manifestOf, statedBy, summaryOf } from '../support/execution-truth.ts';
-import { type ExecutionDetailWire, getExecution, listExecutions } from '../support/traces.ts';
+import { anyTime, type ExecutionDetailWire, getExecution, listExecutions } from '../support/traces.ts';
 import { until } from '../support/until.ts';
 
 let api: TestApi;
@@ -79,10 +79,9 @@ describe.each(Object.entries(manifest))('the recorded requests of %s, sent to th
   });
 
   test('are listed with the same summary as the execution itself has', async () => {
-    const window = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' };
     for (const detail of executions) {
       const listed = await until(`${detail.trace_id} in the list`, 30_000, async () => {
-        const { body } = await listExecutions(api, project, { ...window, limit: 100 });
+        const { body } = await listExecutions(api, project, { ...anyTime, limit: 100 });
         return body.data.find(
           ({ trace_id, span_count }) => trace_id === detail.trace_id && span_count === detail.span_count,
         );
@@ -98,8 +97,7 @@ async function countSpans(project: ProjectOfTest): Promise<number> {
 }
 
 async function readAll(project: ProjectOfTest): Promise<ExecutionDetailWire[]> {
-  const window = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' };
-  const { body } = await listExecutions(api, project, { ...window, limit: 100 });
+  const { body } = await listExecutions(api, project, { ...anyTime, limit: 100 });
   return Promise.all(body.data.map(async ({ trace_id }) => (await getExecution(api, project, trace_id)).body));
 }
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { type Capture, type RawAnswer, readCaptures, replay } from '../support/captures.ts';
 import { logCaptureFolder } from '../support/logs.ts';
-import { type ExecutionDetailWire, getExecution, listExecutions, untilListed } from '../support/traces.ts';
+import { anyTime, type ExecutionDetailWire, getExecution, listExecutions, untilListed } from '../support/traces.ts';
 import { until } from '../support/until.ts';
 
 interface ExpectedSpan {
@@ -89,7 +89,7 @@ test('the content of log records is in the list, and found there', async () => {
   await untilJoined(project, manifest['otel-logs-openai']?.logs.spans ?? []);
   const listed = await untilListed(api, project, first?.trace_id ?? '', ({ input_preview }) => input_preview !== null);
   expect(listed).toMatchObject({ input_preview: 'Weather in Paris?' });
-  const found = await listExecutions(api, project, { q: 'cloudy' });
+  const found = await listExecutions(api, project, { ...anyTime, q: 'cloudy' });
   expect(found.body.data.map(({ trace_id }) => trace_id)).toEqual([first?.trace_id]);
 });
 

@@ -89,6 +89,9 @@ export function untilStored(api: TestApi, project: ProjectOfTest, traceId: strin
   return untilExecution(api, project, traceId, (execution) => execution.span_count === spans);
 }
 
+/** A window for traces of any age: without one a list holds the last seven days, and recorded traces are older. */
+export const anyTime = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' };
+
 /**
  * Waits until the summary of a trace is listed and `isDone` accepts it. Summaries are stored
  * shortly after the spans.
@@ -100,7 +103,7 @@ export function untilListed(
   isDone: (execution: ExecutionWire) => boolean = () => true,
 ): Promise<ExecutionWire> {
   return until(`summary of ${traceId}`, storedTimeoutMs, async () => {
-    const { body } = await listExecutions(api, project, { limit: 100 });
+    const { body } = await listExecutions(api, project, { ...anyTime, limit: 100 });
     return body.data.find((each) => each.trace_id === traceId && isDone(each));
   });
 }
