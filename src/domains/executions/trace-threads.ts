@@ -39,6 +39,9 @@ export class TraceThreads {
       idleTimeout: 30_000,
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
     });
+    // When a thread dies, its task rejects. Without this listener the `error` event would end the
+    // process.
+    this.#pool.on('error', () => undefined);
   }
 
   /**

@@ -13,6 +13,8 @@ const lookEveryMs = 250;
 const threadsMax = 2;
 /** Enough for 200,000 spans. */
 const threadHeapMbMax = 1_024;
+/** The largest trace takes under a minute. A thread that was never started takes forever. */
+const threadMsMax = 300_000;
 
 export interface SummaryLaneDeps {
   clickhouse: ClickHouse;
@@ -40,7 +42,10 @@ export function startSummaryLane(deps: SummaryLaneDeps): { close: () => Promise<
     idleTimeout: 30_000,
     resourceLimits: { maxOldGenerationSizeMb: threadHeapMbMax },
   });
-  const turns = new SummaryTurns(deps, (task) => threads.run(task));
+  // When a thread dies, its task rejects. Without this listener the `error` event would end the
+  // process.
+  threads.on('error', () => undefined);
+  const turns = new SummaryTurns(deps, (task) => threads.run(task, { signal: AbortSignal.timeout(threadMsMax) }));
   const done = look(deps, turns, stopping.signal);
   return {
     async close() {

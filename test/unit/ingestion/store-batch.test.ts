@@ -20,6 +20,7 @@ async function store(
   entries: readonly BatchEntry[],
   codeOf: (body: Buffer, nth: number) => number,
   message = 'Refused.',
+  stopping = new AbortController().signal,
 ) {
   engine = await startRefusingClickHouse(codeOf, { message });
   const clickhouse = connectClickHouse(engine.url);
@@ -27,7 +28,7 @@ async function store(
   // What comes after the insert needs other engines.
   const kind = { insert: insertSpans, finish: async () => undefined };
   try {
-    return await storeBatch({ clickhouse, logger, kind, stopping: new AbortController().signal }, entries);
+    return await storeBatch({ clickhouse, logger, kind, stopping }, entries);
   } finally {
     await clickhouse.close();
   }
@@ -72,6 +73,16 @@ describe('a batch', () => {
     const entries = await entriesOf('a', 'b');
     expect((await store(entries, (_body, nth) => (nth === 0 ? 32 : 0), said)).size).toBe(0);
     expect(engine?.answers).toEqual([32, 0]);
+  });
+
+  test('that waits for the next try ends with the reason of the stop when the worker stops', async () => {
+    const stopping = new AbortController();
+    const refuse = () => {
+      // The client has the answer by then, and waits 100 ms before the next try.
+      setTimeout(() => stopping.abort(new Error('The worker stops')), 50);
+      return 279;
+    };
+    await expect(store(await entriesOf('a'), refuse, 'Refused.', stopping.signal)).rejects.toThrow('The worker stops');
   });
 
   test('that a shard is unavailable for is waited with, whatever else it holds', async () => {

@@ -1,5 +1,5 @@
 import { Piscina } from 'piscina';
-import { TooLargeError } from '../../../lib/errors.ts';
+import { TooLargeError, UnavailableError } from '../../../lib/errors.ts';
 import { FairLane } from '../../../lib/fair-lane.ts';
 import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
 import type { WorkspaceId } from '../../../lib/ids.ts';
@@ -23,6 +23,8 @@ const inlineBytesMax = { protobuf: 2 * 1024 * 1024, json: 512 * 1024 } as const 
 const codedBytesMax = 512 * 1024;
 /** Number of large bodies at a time. Each holds one inflated body, and one thread while it is scanned. */
 const largeBodiesMax = 2;
+/** The worst body within the limits takes about 3 s. A thread that was never started takes forever. */
+const scanMsMax = 30_000;
 
 /** A body as received. */
 export interface BodyToExamine {
@@ -87,7 +89,11 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
   }
 
   async function examineLarge({ signal, encoding, coding, body }: BodyToExamine): Promise<ExaminedBody> {
-    const outcome = await pool.run({ signal, encoding, coding, body, limits });
+    const timeout = AbortSignal.timeout(scanMsMax);
+    const outcome = await pool.run({ signal, encoding, coding, body, limits }, { signal: timeout }).catch((cause) => {
+      if (!timeout.aborted) throw cause;
+      throw new UnavailableError('server_busy', 'Examining the body took too long', { cause, retryAfterS: 1 });
+    });
     if ('refused' in outcome) throw errorOf(outcome.refused);
     return outcome;
   }

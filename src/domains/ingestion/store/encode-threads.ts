@@ -64,6 +64,9 @@ export function createEncodeThreads(
     idleTimeout: idleMs,
     resourceLimits: { maxOldGenerationSizeMb: heapMibMax },
   });
+  // When a thread dies, its task rejects. Without this listener the `error` event would end the
+  // process.
+  pool.on('error', () => undefined);
   // Shared by all workspaces: one workspace has at most one of the two threads. Waiting bodies are
   // served in turn between workspaces.
   const lane = new FairLane({
@@ -92,7 +95,10 @@ export function createEncodeThreads(
       if (closed) throw new UnavailableError('dependency_unavailable', 'The worker is stopping', { cause: error });
       // A busy machine may be the reason, so the body is tried again, and then alone.
       if (limit.signal.aborted) throw new Error(`Working on the body took more than ${workMsMax} ms`, { cause: error });
-      throw new BadBodyError(`The thread that worked on the body ended: ${messageOf(error)}`, error);
+      const message = `The thread that worked on the body ended: ${messageOf(error)}`;
+      // A thread that did not begin says nothing about the body.
+      if (!limit.hasStarted()) throw new Error(message, { cause: error });
+      throw new BadBodyError(message, error);
     } finally {
       limit.stop();
       port1.close();
@@ -108,19 +114,26 @@ export function createEncodeThreads(
   };
 }
 
+interface WorkLimit {
+  signal: AbortSignal;
+  hasStarted: () => boolean;
+  stop: () => void;
+}
+
 /**
  * Returns a signal that is aborted when a thread has worked for `workMsMax`. It counts timer ticks
  * since the thread began, not clock time: a machine that slept has no ticks, and the loading of a
  * thread is not work.
  */
-function limitWork(started: SharedArrayBuffer, workMsMax: number): { signal: AbortSignal; stop: () => void } {
+function limitWork(started: SharedArrayBuffer, workMsMax: number): WorkLimit {
   const flag = new Int32Array(started);
   const controller = new AbortController();
   let looksLeft = Math.ceil(workMsMax / lookEveryMs);
   const timer = setInterval(() => {
-    if (Atomics.load(flag, 0) === 1 && --looksLeft < 0) controller.abort();
+    if (hasStarted() && --looksLeft < 0) controller.abort();
   }, lookEveryMs);
-  return { signal: controller.signal, stop: () => clearInterval(timer) };
+  const hasStarted = () => Atomics.load(flag, 0) === 1;
+  return { signal: controller.signal, hasStarted, stop: () => clearInterval(timer) };
 }
 
 /**

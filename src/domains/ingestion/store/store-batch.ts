@@ -111,7 +111,9 @@ async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () =>
       deps.stopping.throwIfAborted();
       deps.logger.warn({ err: error, attempt }, 'ClickHouse did not take the batch, trying again');
     }
-    await sleep(Math.min(retryFirstMs * 2 ** (attempt - 1), retryMaxMs), undefined, { signal: deps.stopping });
+    const waitMs = Math.min(retryFirstMs * 2 ** (attempt - 1), retryMaxMs);
+    // A stop must not look like an error of ClickHouse, which would count as a failure of the body.
+    await sleep(waitMs, undefined, { signal: deps.stopping }).catch(() => deps.stopping.throwIfAborted());
   }
 }
 
