@@ -7,7 +7,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** With more, the cause is not the machine. */
-const filesAgainMax = 8;
+const filesAgainMax = 16;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
 const reportDir = mkdtempSync(join(tmpdir(), 'promptlane-test-'));
