@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const sliceMs = 3;
+/** All work waits for the pause, so a process that was stopped during a slice must not pause for long. */
+const pauseMsMax = 200;
 
 /** The pause after a slice of work. Resolves when the next slice may begin. */
 export type Rest = () => Promise<void>;
@@ -65,7 +67,10 @@ function beginNext(): void {
   // The slice begins after this callback and ends before the next immediate. One timer more than
   // there is work is started, for work that arrives during the slice.
   const beganAtMs = performance.now();
-  setImmediate(() => setTimeout(beginNext, 2 * Math.max(sliceMs, performance.now() - beganAtMs)));
+  setImmediate(() => {
+    const pauseMs = 2 * Math.max(sliceMs, performance.now() - beganAtMs);
+    setTimeout(beginNext, Math.min(pauseMs, pauseMsMax));
+  });
 }
 
 /**

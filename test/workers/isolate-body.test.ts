@@ -41,14 +41,14 @@ afterAll(async () => {
 });
 
 /** Runs a body whose tries end as said, one after the other; the last of them forever. */
-async function isolate(said: string): Promise<{ jobId: string; body: Buffer }> {
+async function isolate(said: string, isOurs = true): Promise<{ jobId: string; body: Buffer }> {
   const jobId = `${said}-${randomUUID()}`;
   const body = Buffer.from(jobId);
   const { queue } = jobCatalog.isolateBody;
   // Its job is there while it is worked on, or the sweep of another test's worker would take the body away.
   await redis.hset(`${queuePrefix(queue)}:${queue}:${jobId}`, 'name', 'isolateBody');
   await redis.set(bodyKey(project.id, jobId), body);
-  await isolateBody(deps, jobId, payloadOf(project, body));
+  await isolateBody(deps, { id: jobId, isOurs: async () => isOurs }, payloadOf(project, body));
   return { jobId, body };
 }
 
@@ -75,6 +75,14 @@ describe('a body that is worked on alone', () => {
     const { jobId } = await isolate(said);
     expect(await quarantined(jobId)).toBeUndefined();
   });
+
+  test.each(['hopeless', 'exit'])(
+    'and ends as %s is not in quarantine when another worker has its job meanwhile',
+    async (said) => {
+      const { jobId } = await isolate(said, false);
+      expect(await quarantined(jobId)).toBeUndefined();
+    },
+  );
 
   test('and waits for an engine goes back to the queue, so that the next one has its turn', async () => {
     await expect(isolate('waiting')).rejects.toBeInstanceOf(UnavailableError);

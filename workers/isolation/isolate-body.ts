@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type QuarantineBodyDeps, quarantineBody } from '../../src/domains/ingestion/jobs.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
+import type { JobFacts } from '../../src/queue/job-facts.ts';
 import type { IsolatedOutcome, IsolatedProcess } from './isolated-process.ts';
 
 /**
@@ -26,7 +27,11 @@ export type IsolateBodyDeps = QuarantineBodyDeps & { isolated: Pick<IsolatedProc
  * @throws UnavailableError when the body waits for an unavailable dependency, so that the other
  * bodies go first
  */
-export async function isolateBody(deps: IsolateBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
+export async function isolateBody(
+  deps: IsolateBodyDeps,
+  { id: jobId, isOurs }: Pick<JobFacts, 'id' | 'isOurs'>,
+  payload: IngestBodyPayload,
+): Promise<void> {
   const counts = { hopeless: 0, failed: 0, crashed: 0 };
   for (let attempts = 1; ; attempts++) {
     const result = await deps.isolated.run({ jobId, payload });
@@ -35,6 +40,8 @@ export async function isolateBody(deps: IsolateBodyDeps, jobId: string, payload:
     const count = ++counts[result.outcome];
     const { max, said } = tries[result.outcome];
     if (count >= max) {
+      // After a pause of this worker another one has the job, or has finished it and dropped the body.
+      if (!(await isOurs())) return;
       await quarantineBody(deps, { jobId, job: payload, reason: said(count) + result.reason, attempts });
       return;
     }

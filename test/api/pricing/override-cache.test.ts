@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { overrideCacheOf } from '../../../src/domains/pricing/index.ts';
-import { oneTurn } from '../../../src/lib/pace.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { aPrice, putModelPrices } from '../../support/model-prices.ts';
 
@@ -23,8 +22,6 @@ test('own prices that have not changed are neither read nor compiled again', asy
   const cache = overrideCacheOf(api.postgres);
   const of = () => cache.of({ projectId: project.id, workspaceId: project.workspaceId });
   const aSecondLater = async () => {
-    // Within the slice in which prices were compiled, it would make the pause before the next one as long.
-    await oneTurn();
     vi.advanceTimersByTime(1_000);
     return of();
   };

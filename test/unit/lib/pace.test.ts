@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { inSharedTurn, mapInSlices, oneTurn, Pace, runInSlices, sharedThird } from '../../../src/lib/pace.ts';
 import { countTurns } from '../../support/count-turns.ts';
 
@@ -48,6 +48,16 @@ test('a work that ends within its slice does not keep the next one from its turn
   const second = sharedThird('a')();
   await first;
   await second;
+});
+
+test('a process that was stopped during a slice goes on soon', async () => {
+  const rest = sharedThird('a');
+  await rest();
+  const next = rest();
+  const now = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 3_600_000);
+  await oneTurn();
+  now.mockRestore();
+  await next;
 });
 
 test('a work that rests for one turn lets what is ready run between its slices', async () => {
