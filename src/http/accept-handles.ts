@@ -55,6 +55,7 @@ function receiveHandles(
       if (handle === undefined || handle === null) return reject(new Error('The process sent no handle'));
       const accepting = createServer({ allowHalfOpen: true, noDelay: true });
       accepting.on('connection', (socket: Socket) => server.emit('connection', socket));
+      accepting.on('error', () => undefined);
       accepting.listen(handle);
       added.push(accepting);
       if (added.length === count) resolve();

@@ -11,7 +11,7 @@ export interface IntakeLimits {
   bodiesMax: number;
   /** Maximum number of arriving bodies per sharer. */
   bodiesPerSharerMax: number;
-  /** Maximum bytes of all callers that are not known yet, whose sharer is their address. */
+  /** Maximum bytes of all callers that are not known yet, whose sharer is their address. One has at most an eighth. */
   anonymousBytesMax: number;
   /** Maximum number of their arriving bodies. One address has at most an eighth of them. */
   anonymousBodiesMax: number;
@@ -83,6 +83,7 @@ export class BodyIntake {
     const own = this.#heldOf(sharer);
     const anonymous = isAnonymous ? [this.#anonymous] : [];
     const ownBodiesMax = isAnonymous ? Math.min(bodiesPerSharerMax, anonymousBodiesMax / 8) : bodiesPerSharerMax;
+    const ownBytesMax = isAnonymous ? Math.min(bytesPerSharerMax, anonymousBytesMax / 8) : bytesPerSharerMax;
     if (own.bodies >= ownBodiesMax) throw workspaceBusy(`${ownBodiesMax} request bodies`);
     if (this.#all.bodies >= bodiesMax) throw serverBusy(`${bodiesMax} request bodies`);
     if (isAnonymous && this.#anonymous.bodies >= anonymousBodiesMax)
@@ -106,7 +107,7 @@ export class BodyIntake {
       },
       take: (bytes) => {
         if (released) throw new Error('The request has ended');
-        if (own.bytes + bytes > bytesPerSharerMax) throw workspaceBusy(`${bytesPerSharerMax} bytes of requests`);
+        if (own.bytes + bytes > ownBytesMax) throw workspaceBusy(`${ownBytesMax} bytes of requests`);
         if (own.bytes + bytes > bytesMax - this.#all.bytes) throw serverBusy(`${bytesMax} bytes of requests`);
         if (isAnonymous && this.#anonymous.bytes + bytes > anonymousBytesMax)
           throw serverBusy(`${anonymousBytesMax} bytes of anonymous requests`);

@@ -3,7 +3,7 @@ import { createGunzip, createInflate } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../lib/errors.ts';
 import { FairLane } from '../lib/fair-lane.ts';
 import { costsMoreThan } from '../lib/json-cost.ts';
-import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
+import { inSharedTurn, Pace, runInSlices, sharedThird } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
 import { parseJson, parseSteps } from './parse-json.ts';
 import { readInTurns } from './read-in-turns.ts';
@@ -13,8 +13,8 @@ import { readUnwanted } from './unwanted-bodies.ts';
 /** A larger body is parsed in steps, so that other requests run in between. */
 const atOnceBytesMax = 256 * 1024;
 /**
- * The values of a smaller body are not counted, and it is parsed when it is there, because that takes less than a
- * millisecond, and never more than a few.
+ * The values of a smaller body are not counted, and it is parsed in a turn of the event loop that has time, because that
+ * takes less than a millisecond, and never more than a few.
  */
 const uncountedBytesMax = 24 * 1024;
 /** A body whose values cost more, which is one to four milliseconds, is parsed in turn with other large work. */
@@ -52,7 +52,7 @@ export async function readJsonBody(
   checkJsonContentType(req.headers['content-type'], asText);
   const bytes = await readBytes(req, bytesMax, hold);
   if (bytes.length === 0) return undefined;
-  if (bytes.length <= uncountedBytesMax) return parseJson(bytes);
+  if (bytes.length <= uncountedBytesMax) return inSharedTurn(() => parseJson(bytes));
   // One step, because steps would refuse values that a body of this size may have. It takes less than 50 ms.
   if (bytes.length <= atOnceBytesMax) {
     setImmediate(await turns.enter(hold.sharer));

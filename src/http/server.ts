@@ -49,6 +49,8 @@ export async function listen({
     room.begin(req, res);
     pipelines.serve(res, () => {
       res.once('close', running.add(res));
+      // What is written after the end, which no one reads, must not end the process.
+      res.on('error', () => undefined);
       req.url = originForm(req.url ?? '/');
       if (draining) res.setHeader('Connection', 'close');
       app(req, res);
@@ -58,6 +60,8 @@ export async function listen({
   const server = createServer({ ...options, ...messageClassesFor(app) }, serve);
   server.timeout = silenceMsMax;
   room.watch(server);
+  // Node's own, which `close` calls, would also close a connection whose answer is complete but not sent.
+  server.closeIdleConnections = () => room.closeIdle();
   pipelines.watch(server);
   const endWatch = watchSlowBodies(running, arrival, refuseSlowBody);
   // Node would answer these itself with a bare status line: an unknown expectation, a malformed
@@ -76,7 +80,9 @@ export async function listen({
   });
   server.on('connect', ({ socket }) => refuseTunnel(socket, currentOf(socket)));
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => reject(explain(cause, host, port)));
+    // The listener stays: a connection that cannot be accepted, because there is no memory or file descriptor, must not
+    // end the process.
+    server.on('error', (cause: NodeJS.ErrnoException) => reject(explain(cause, host, port)));
     server.listen({ port, host }, resolve);
   });
   const added = await addAcceptHandles(server, acceptHandles - 1);
@@ -85,7 +91,6 @@ export async function listen({
     draining = true;
     const closed = Promise.all([server, ...added].map((each) => new Promise((resolve) => each.close(resolve))));
     for (const res of running.items()) if (!res.headersSent) res.setHeader('Connection', 'close');
-    server.closeIdleConnections();
     const cutOff = setTimeout(() => room.closeAll(), drainMs);
     await closed;
     clearTimeout(cutOff);
@@ -112,7 +117,8 @@ const options = {
   requireHostHeader: false,
   maxHeaderSize: 16_384,
   headersTimeout: 15_000,
-  requestTimeout: 60_000,
+  /** For headers and body. `watchSlowBodies` refuses bodies that are too slow earlier. */
+  requestTimeout: 600_000,
   keepAliveTimeout: 65_000,
   /**
    * How often Node looks for timed-out connections. Its default of 30 s would exceed the timeouts.

@@ -52,7 +52,7 @@ export class JoinedRequest extends IncomingMessage {
     if (isSmall && ++this.#small === chunksAtOnce) {
       this.#msPerChunk = (performance.now() - this.#beganAtMs) / chunksAtOnce;
     }
-    return this.#small <= chunksAtOnce && this.#bytes < this.readableHighWaterMark;
+    return this.#small <= chunksAtOnce && this.readableLength + this.#bytes < this.readableHighWaterMark;
   }
 
   #beginToJoin(): ReceivedBytes {

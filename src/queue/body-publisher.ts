@@ -7,6 +7,7 @@ import { backlogKey, bodyKey, laneBaseKey } from '../stores/redis/names.ts';
 import { backlogShareOf, type WorkspaceBacklog } from './backlog.ts';
 import { type AwaitedBody, readOutcomes } from './body-outcomes.ts';
 import { connectRequestQueue } from './connect-queue.ts';
+import { dropBody } from './drop-body.ts';
 import { barrierMsMax, DurabilityBarrier, isWrittenWithAnswer } from './durability-barrier.ts';
 import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog, retryOptions } from './job-catalog.ts';
@@ -51,8 +52,11 @@ export interface BodyPublisher {
    * @throws UnavailableError when Redis is unavailable
    */
   isKnown(jobId: string): Promise<boolean>;
-  /** Removes a finished job, so that its id can be published again; not while its body waits in isolation. */
-  forget(jobId: string): Promise<void>;
+  /**
+   * Removes a finished job, so that its id can be published again; not one that waits or runs, or whose body waits in
+   * isolation.
+   */
+  forget(body: { projectId: string; jobId: string }): Promise<void>;
   /**
    * Reads the outcome of each body. It is undefined while the job waits or runs, while the trace is
    * stored but not summarized yet, and when the job is unknown.
@@ -169,9 +173,11 @@ export function createBodyPublisher(
       });
       return known.some((count) => count > 0);
     },
-    async forget(jobId) {
+    async forget({ projectId, jobId }) {
+      // A worker that died before it did so left the body in the backlog of its workspace.
+      await dropBody(redis, { ingest: queues, isolation }, { projectId, jobId });
       if (await redis.exists(isolation.toKey(jobId))) return;
-      await Promise.all(queues.map((queue) => queue.remove(jobId)));
+      for (const queue of queues) if (await redis.hexists(queue.toKey(jobId), 'returnvalue')) await queue.remove(jobId);
     },
     outcomes: (bodies) => readOutcomes(redis, (jobId) => queues.map((queue) => queue.toKey(jobId)), bodies),
     close: async () => void (await Promise.all([...queues, isolation].map((queue) => queue.close()))),

@@ -93,6 +93,8 @@ async function endAll(): Promise<string[]> {
   return ended;
 }
 
+/** As if the body had been stored long ago. */
+const removeJob = (jobId: string) => Promise.all(publisher.queues.map((queue) => queue.remove(jobId)));
 const hasBody = async ({ projectId, jobId }: Published) => (await redis.exists(bodyKey(projectId, jobId))) === 1;
 const backlogOf = (workspaceId: string) => redis.hgetall(backlogKey(workspaceId));
 
@@ -153,10 +155,26 @@ describe('a body', () => {
     for (const each of [...sent, late]) await dropBody(redis, queues, each);
   });
 
+  test('that waits is not forgotten, and one whose worker died after it is no more counted than once', async () => {
+    const workspaceId = newWorkspace();
+    const published = await publish(workspaceId);
+    const before = await backlogOf(workspaceId);
+    await publisher.forget(published);
+    expect(await resend(published)).toMatchObject({ duplicate: true });
+    expect(await backlogOf(workspaceId)).toEqual(before);
+    await endAll();
+    await publisher.forget(published);
+    expect(await backlogOf(workspaceId)).toEqual({});
+    expect(await resend(published)).toMatchObject({ duplicate: false });
+    await endAll();
+    await dropBody(redis, queues, published);
+    expect(await backlogOf(workspaceId)).toEqual({});
+  });
+
   test('that is sent again while the sweep drops what its forgotten job left keeps its bytes', async () => {
     const published = await publish(newWorkspace());
     await endAll();
-    await publisher.forget(published.jobId);
+    await removeJob(published.jobId);
     // The resend comes at the worst moment there is for a sweep that removes what it has looked at before.
     const unlink = async (key: string) => {
       await resend(published);
@@ -383,14 +401,14 @@ describe('while bodies of an hour ago wait', () => {
     const sent: Published[] = [];
     for (let i = 0; i < 10; i++) sent.push(await publish(busy, { inflatedBytes: 400 * 1024 * 1024 }, then));
     // The workers have stored those whose turn was before.
-    for (const { jobId } of sent.slice(0, 9)) await publisher.forget(jobId);
+    for (const { jobId } of sent.slice(0, 9)) await removeJob(jobId);
     expect(await oldestOf(publisher.queues, oldestWaitingAtMs)).toBe(anHourAgoMs);
     expect(refusalOf(info, await waitingSinceMs(), 2)).toBeUndefined();
   });
 
   test('that are the backlog of one workspace, and whose turn was long ago because it is served slowly, others are accepted', async () => {
     const [first, second] = await publishBacklog();
-    await publisher.forget(first.jobId);
+    await removeJob(first.jobId);
     const [waiting] = (await publisher.queues[1]?.getPrioritized(0, 0)) ?? [];
     expect(waiting).toMatchObject({ id: second.jobId, data: { delayS: 8 } });
     expect(refusalOf(info, await waitingSinceMs(), 2)).toBeUndefined();
@@ -404,14 +422,14 @@ describe('while bodies of an hour ago wait', () => {
 
   test('that are the backlog of one workspace, and of which none is served for 15 minutes, all are refused', async () => {
     const [first, second] = await publishBacklog();
-    await publisher.forget(first.jobId);
+    await removeJob(first.jobId);
     let nowMs = Date.now();
     const lateness = createLateness(publisher.queues, () => nowMs);
     const refusal = async () => refusalOf(info, await lateness(), 2, nowMs);
     expect(await refusal()).toBeUndefined();
     nowMs += 16 * 60_000;
     expect(await refusal()).toMatch(/15 minutes behind/);
-    await publisher.forget(second.jobId);
+    await removeJob(second.jobId);
     expect(await refusal()).toBeUndefined();
   });
 

@@ -153,7 +153,7 @@ describe('a body that waits to be tried alone', () => {
 
   test('and is replayed from the quarantine meanwhile is not queued a second time', async () => {
     const published = await isolated();
-    await publisher.forget(published.jobId);
+    await publisher.forget(published);
     expect(await resend(published)).toMatchObject({ duplicate: true });
     await endNext(workers.isolation, { result: undefined });
     await sweep();

@@ -44,7 +44,7 @@ export class IsolatedProcess {
 
   /**
    * Processes one body. Only one call at a time. Never throws: a child that dies, or gives no
-   * answer within `answerMsMax`, results in `crashed`. The child's own watchdog kills it earlier
+   * answer within `answerMsMax`, results in `crashed`, and one that cannot be started in `waiting`. The child's own watchdog kills it earlier
    * when its event loop is blocked.
    */
   run(task: IsolatedTask): Promise<IsolatedOutcome> {
@@ -60,6 +60,7 @@ export class IsolatedProcess {
         clearTimeout(patience);
         child.off('message', onMessage);
         child.off('exit', onExit);
+        child.off('error', onError);
         if (outcome.outcome === 'waiting') this.#drop(child);
         resolve(outcome);
       };
@@ -68,8 +69,12 @@ export class IsolatedProcess {
         const how = silent ? `gave no result within ${this.#answerMsMax} ms` : `ended with ${signal ?? `code ${code}`}`;
         finish(this.#closed ? stopping : { outcome: 'crashed', reason: `the process ${how}` });
       };
+      const onError = ({ message }: Error) => {
+        if (child.pid === undefined) finish({ outcome: 'waiting', reason: `No process could be started: ${message}` });
+      };
       child.on('message', onMessage);
       child.on('exit', onExit);
+      child.on('error', onError);
       child.send(task, (error) => error && child.kill('SIGKILL'));
     });
   }
@@ -95,6 +100,8 @@ export class IsolatedProcess {
     child.once('exit', () => {
       if (this.#child === child) this.#child = undefined;
     });
+    // Without a listener, a process that cannot be started or signalled would end this one.
+    child.on('error', () => undefined);
     this.#child = child;
     return child;
   }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { RateLimitedError } from '../../lib/errors.ts';
 import { within } from '../../lib/within.ts';
 import { type Budget, budgetTag, type Period, periodOf } from './budget.ts';
 import type { Spend } from './spend-queries.ts';
@@ -11,6 +12,8 @@ const unwaitedMs = 60_000;
 const staleOnErrorMs = 10 * 60_000;
 /** After a failed read, none is tried for this time. */
 const failureLifeMs = 5_000;
+/** After one that had no place among those of its workspace. */
+const busyLifeMs = 250;
 /** A caller waits so long for a state that is not cached, or too old. */
 const patienceMs = 1_500;
 
@@ -72,7 +75,7 @@ export class SpendStates {
     try {
       entry.last = { state: { spend: await this.#deps.read(budget, period), period }, readAtMs };
     } catch (error) {
-      entry.retryAtMs = performance.now() + failureLifeMs;
+      entry.retryAtMs = performance.now() + (error instanceof RateLimitedError ? busyLifeMs : failureLifeMs);
       this.#deps.onFailure(error, budget);
     } finally {
       entry.reading = undefined;

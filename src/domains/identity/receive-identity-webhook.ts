@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { checkJsonContentType } from '../../http/body.ts';
 import { parseJson } from '../../http/parse-json.ts';
 import { NotFoundError, UnauthenticatedError, UnsupportedMediaTypeError } from '../../lib/errors.ts';
+import { inSharedTurn } from '../../lib/pace.ts';
 import { within } from '../../lib/within.ts';
 import type { IdentityProviderName } from '../../queue/identity-event.ts';
 import type { IdentityEventPublisher } from '../../queue/identity-event-publisher.ts';
@@ -57,7 +58,7 @@ export async function receiveIdentityWebhook(
 ): Promise<Receipt> {
   const { providerName, provider, secrets } = findProvider(deps, name);
   const body = await readSignedBytes({ headers, receive });
-  if (!provider.verify({ headers, body }, secrets)) throw unverified();
+  if (!(await inSharedTurn(() => provider.verify({ headers, body }, secrets)))) throw unverified();
   await admit();
   const event = { headers, payload: parseJson(body) };
   const receipt = { eventId: provider.extractId(event), type: provider.extractType(event) };

@@ -70,7 +70,8 @@ function limitsOf({ config: { budget }, costLimitNanoUsd }: Run): Limits {
   return {
     calls: budget.maxCalls ?? callsMax,
     tokens: budget.maxTokens ?? Number.POSITIVE_INFINITY,
-    costNanoUsd: costLimitNanoUsd,
+    // With nothing to spend, the ledger refuses calls that cost something, and others go on.
+    costNanoUsd: costLimitNanoUsd === 0n ? null : costLimitNanoUsd,
   };
 }
 

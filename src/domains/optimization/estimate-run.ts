@@ -106,18 +106,31 @@ function usesOf(prices: CallPrices, { model, params }: SearchConfig['target' | '
   };
 }
 
+/** Returns the models of judges that are not the target. */
+export function judgeModelsOf({ metrics }: SearchConfig): string[] {
+  return metrics.flatMap(({ options }) => (typeof options?.model === 'string' ? [options.model] : []));
+}
+
+/** Returns the mean cost of a call for a row, which is of the target or of a judge. */
+function meanCost(config: SearchConfig, { prices, task, sizes }: CallsGiven & { sizes: CallSizes }): bigint {
+  const calls = sizes.perRow / config.target.samplesPerRow;
+  const judges = judgeModelsOf(config);
+  const models = [...Array<string>(calls - judges.length).fill(config.target.model), ...judges];
+  return models.reduce((sum, model) => sum + (prices.priceOf(model, task) ?? 0n), 0n) / BigInt(calls);
+}
+
 /**
- * Estimates what a run costs in nano-USD: if it does least, and if it uses up its calls. Returns null if
- * a model has no price.
+ * Estimates what a run costs in nano-USD: if it does least, and if it uses up its calls. Models without a price cost
+ * nothing.
  */
 export function estimateCost(
   config: SearchConfig,
   given: CallsGiven & { sizes: CallSizes; proposals: [number, number] },
-): [bigint, bigint] | null {
+): [bigint, bigint] {
   const { sizes, proposals, prices } = given;
-  const task = prices.priceOf(config.target.model, given.task);
-  const reflection = prices.priceOf(config.reflection.model, reflectionTokens);
-  if (task === null || reflection === null) return null;
+  const task = meanCost(config, given);
+  const isReflecting = config.algorithm !== 'few_shot';
+  const reflection = (isReflecting && prices.priceOf(config.reflection.model, reflectionTokens)) || 0n;
   const fixed = (sizes.val + 2 * sizes.holdout) * sizes.perRow;
   const least = fixed + proposals[0] * 2 * sizes.minibatch * sizes.perRow;
   const most = config.budget.maxCalls ?? fixed + proposals[1] * (2 * sizes.minibatch + sizes.val) * sizes.perRow;

@@ -16,6 +16,7 @@ import {
   estimateCost,
   estimateLimits,
   estimateProposals,
+  judgeModelsOf,
   type LimitEstimate,
   leastCallsOf,
   leastUseOf,
@@ -70,28 +71,31 @@ export function planRun(config: SearchConfig, input: PlanInput): PlannedRun {
   for (const limit of limits) requireUse(limit, sizes);
   const proposals = proposalsWithin(config, limits, sizes);
   const cost = estimateCost(config, { ...given, sizes, proposals });
+  const unpriced = unpricedModels(config, input.prices);
   return {
     rows,
     plan: {
       rows: { train, val, holdout, dropped: input.dropped, unused },
       estimated_proposals: proposals,
-      estimated_cost_usd: cost && [formatUsd(cost[0]), formatUsd(cost[1])],
+      estimated_cost_usd: unpriced.length > 0 ? null : [formatUsd(cost[0]), formatUsd(cost[1])],
       reserved_for_holdout_calls: 2 * holdout * sizes.perRow,
     },
     warnings: [
       ...limits.flatMap((limit) => budgetWarnings(limit, sizes)),
       ...holdoutWarnings(rows.length + unused, holdout),
-      ...(cost === null ? [unpricedWarning(config)] : []),
+      ...(unpriced.length > 0 ? [unpricedWarning(unpriced)] : []),
     ],
     holdoutId: holdout === 0 ? null : holdoutIdOf(rows),
-    costNanoUsdMax: cost?.[1] ?? 0n,
+    costNanoUsdMax: cost[1],
   };
 }
 
 /** Returns the models that a run calls. */
-export function modelsOf({ target, reflection, metrics }: SearchConfig): string[] {
-  const judges = metrics.flatMap(({ options }) => (typeof options?.model === 'string' ? [options.model] : []));
-  return [...new Set([target.model, reflection.model, ...judges])];
+function modelsOf(config: SearchConfig): string[] {
+  const { algorithm, target, reflection } = config;
+  return [
+    ...new Set([target.model, ...(algorithm === 'few_shot' ? [] : [reflection.model]), ...judgeModelsOf(config)]),
+  ];
 }
 
 function splitSizesOf(config: SearchConfig, { holdoutFraction }: PlanInput, maxCalls: number): SplitSizes {
@@ -225,9 +229,9 @@ function holdoutWarnings(rows: number, holdout: number): RunWarning[] {
   return [{ code: holdout === 0 ? 'no_holdout' : 'small_holdout', message }];
 }
 
-function unpricedWarning(config: SearchConfig): RunWarning {
-  const models = [...new Set([config.target.model, config.reflection.model])].join(' and ');
-  return { code: 'price_unknown', message: `The cost cannot be estimated, because ${models} have no known price.` };
+function unpricedWarning(models: readonly string[]): RunWarning {
+  const message = `The cost cannot be estimated, because these models have no known price: ${models.join(', ')}. No budget counts what they cost.`;
+  return { code: 'price_unknown', message };
 }
 
 function holdoutIdOf(rows: readonly Row[]): string {

@@ -14,11 +14,11 @@ import { chooseMetrics } from './choose-metrics.ts';
 import type { OptimizeBody } from './optimize.schema.ts';
 import { planRun } from './plan-run.ts';
 import { type ModelDefaults, resolveConfig } from './resolve-config.ts';
-import type { StoredRow } from './row-store.ts';
 import { type RowsFromExecutionsDeps, rowsFromExecutions } from './rows-from-executions.ts';
-import type { Run, RunOptions, RunWarning } from './run.ts';
+import type { RunOptions, RunWarning } from './run.ts';
 import { countHoldoutUses } from './run-store.ts';
 import { placeOf, type RowInput } from './split-rows.ts';
+import type { RunToStart } from './start-run.ts';
 import { requireEnough, requireFewVariables, scorableRows, usableRows } from './usable-rows.ts';
 import { validRows } from './valid-rows.ts';
 
@@ -37,9 +37,8 @@ export interface PrepareRunInput {
 }
 
 /** A run that could begin, before anything of it is stored. */
-export interface PreparedRun extends Pick<Run, 'baseVersion' | 'config' | 'options' | 'plan' | 'warnings'> {
+export interface PreparedRun extends RunToStart {
   prompt: Item;
-  rows: StoredRow[];
 }
 
 /** From this use on, a holdout says less and less. */
@@ -82,7 +81,14 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
   };
   const steps = [found, usable, valid, { warnings: metricWarnings }, scorable, planned];
   return {
-    ...{ prompt: item, baseVersion: number, config, options, plan: planned.plan },
+    ...{
+      prompt: item,
+      baseVersion: number,
+      config,
+      options,
+      plan: planned.plan,
+      costNanoUsdMax: planned.costNanoUsdMax,
+    },
     rows: planned.rows.map((row) => ({ ...row, source: source === 'inline' ? 'inline' : 'execution' })),
     warnings: [
       ...steps.flatMap(({ warnings }) => warnings),

@@ -33,6 +33,8 @@ export interface StartRunDeps {
 export interface RunToStart extends Pick<Run, 'baseVersion' | 'config' | 'options' | 'plan' | 'warnings'> {
   prompt: Pick<Item, 'id' | 'slug' | 'name'>;
   rows: readonly StoredRow[];
+  /** Estimate of what it costs, without what models without a price cost. */
+  costNanoUsdMax: bigint;
 }
 
 export interface Starting {
@@ -129,10 +131,16 @@ const notReserved =
 /** What a run has reserved. It is held to it by a budget that blocks. */
 type Reserved = Pick<NewRun, 'reservationId' | 'costMaxNanoUsd'>;
 
-/** Reserves what the run may cost: its limit, otherwise the estimate. Nothing if it is not known. */
-async function reserve(deps: StartRunDeps, projectId: string, { config, plan }: RunToStart): Promise<Reserved> {
-  const amountNanoUsd = parseUsd(config.budget.maxCostUsd ?? plan.estimated_cost_usd?.[1]) ?? 0n;
-  if (amountNanoUsd === 0n) return { reservationId: null };
+/**
+ * Reserves what the run may cost: its limit, otherwise the estimate. If that is 0, a run under a budget that blocks only
+ * makes calls that cost nothing.
+ */
+async function reserve(
+  deps: StartRunDeps,
+  projectId: string,
+  { config, costNanoUsdMax }: RunToStart,
+): Promise<Reserved> {
+  const amountNanoUsd = parseUsd(config.budget.maxCostUsd) ?? costNanoUsdMax;
   const expiresAt = new Date(Date.now() + storingMs);
   try {
     const { id, isBlocking } = await reserveBudget(deps, { projectId, amountNanoUsd, expiresAt });

@@ -7,6 +7,12 @@ import { arePicksCurrent, type PartSource, type PartsProject } from './load-part
 /** Limits of the cached compiled prompts: their number and their bytes. */
 const limits = { entriesMax: 2_000, bytesMax: 32 * 1024 * 1024 };
 
+/** A compilation in progress, and what all that came meanwhile wait for. */
+interface Compiling {
+  now: Promise<CompiledPrompt>;
+  next?: Promise<CompiledPrompt>;
+}
+
 /**
  * Caches compiled versions of prompts. Each is compiled once as long as its parts resolve to the
  * same versions.
@@ -15,7 +21,7 @@ export class CompiledPrompts {
   readonly #prompts: ItemCache<PromptContent>;
   readonly #source: PartSource;
   readonly #kept = new SharedCache<CompiledPrompt>(limits);
-  readonly #compiling = new Map<string, Promise<CompiledPrompt>>();
+  readonly #compiling = new Map<string, Compiling>();
 
   constructor(prompts: ItemCache<PromptContent>, source: PartSource) {
     this.#prompts = prompts;
@@ -30,11 +36,15 @@ export class CompiledPrompts {
     const key = `${prompt.id} ${number}`;
     const kept = this.#kept.get(project.workspaceId, key);
     if (kept !== undefined && (await arePicksCurrent(this.#source, project, kept.picks))) return kept;
-    const known = this.#compiling.get(key);
-    if (known !== undefined) return known;
-    const compiling = this.#compile(project, prompt, number, kept).finally(() => this.#compiling.delete(key));
-    this.#compiling.set(key, compiling);
-    return compiling;
+    const open = this.#compiling.get(key);
+    if (open !== undefined) {
+      // A part may have changed since it began. The next one begins after this call.
+      open.next ??= open.now.catch(() => undefined).then(() => this.find(project, prompt, number));
+      return open.next;
+    }
+    const now = this.#compile(project, prompt, number, kept).finally(() => this.#compiling.delete(key));
+    this.#compiling.set(key, { now });
+    return now;
   }
 
   async #compile(

@@ -25,7 +25,7 @@ export async function moveLabel<Content>(
   const { projectId } = input.project;
   const { item } = await changeItem(collection, input, async (transaction) => {
     const before = await readLockedItem(transaction, kind, projectId, input.idOrSlug);
-    requireKnown(before, input);
+    requireKnown(before, input, version);
     await readVersion(transaction, kind, before, version);
     const to = { labels: [label], version, author: authorOf(input) };
     const moved = await pointLabels(transaction, kind, before, to);
@@ -63,14 +63,15 @@ export async function removeLabel<Content>(collection: Collection<Content>, inpu
 }
 
 /**
- * Checks that the item is in the state that the caller knows: from a read of its newest version, or of the version
- * with the label. `*` stands for a label that exists.
+ * Checks that the item is in the state that the caller knows: from a read of its newest version, of the version with
+ * the label, or of the version that gets it. `*` stands for a label that exists.
  * @throws PreconditionFailedError
  */
-function requireKnown(item: Item, { label, ifMatch }: Pick<LabelInput, 'label' | 'ifMatch'>): void {
+function requireKnown(item: Item, { label, ifMatch }: Pick<LabelInput, 'label' | 'ifMatch'>, to?: number): void {
   const version = versionOf(item, label);
+  const tags = [version, to].flatMap((each) => (each === undefined ? [] : [etagOf(item, each)]));
   if (ifMatch === '*') requireMatch(ifMatch, version === undefined ? undefined : etagOf(item, version));
-  else requireMatch(ifMatch, etagOf(item, item.latestVersion), version === undefined ? [] : [etagOf(item, version)]);
+  else requireMatch(ifMatch, etagOf(item, item.latestVersion), tags);
 }
 
 function versionOf({ labels }: Item, label: string): number | undefined {

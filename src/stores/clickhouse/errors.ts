@@ -47,6 +47,11 @@ export function isRetryableClickHouseError(error: unknown): boolean {
   return clickHouseFault(error) === 'passing';
 }
 
+/** Returns whether ClickHouse did not answer within the time of a request. It may have done what was asked. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof Error && error.constructor === Error && error.message.startsWith('Timeout error');
+}
+
 function isTransportError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string') return isNetworkCode(error.code);

@@ -187,6 +187,33 @@ describe('202', () => {
     },
   );
 
+  test.each([
+    [
+      'that reflects with a model without a price may cost what its other calls cost',
+      {},
+      (limit: bigint) => limit > 0n,
+    ],
+    [
+      'of which no model has a price may make calls that cost nothing',
+      { target: { model: 'sim-task' } },
+      (limit: bigint) => limit === 0n,
+    ],
+  ])('under a budget that blocks, a run %s', async (_what, body, isWanted) => {
+    const project = await newProject(it.api);
+    const prompt = await newOptimizablePrompt(it.api, project);
+    await putBudget(it.api, project, { ...aBudget, amount: '1000', enforcement: 'block_optimize' });
+    const options = { key: project.key, params: { project_id: project.id, prompt_id: prompt.id } };
+    const run = await it.api.call<CreatedRunWire>('optimizePrompt', {
+      ...options,
+      body: { ...inline(rowsOf(30)), ...body },
+    });
+    expect(run.status, run.text).toBe(202);
+    expect(run.body.plan.estimated_cost_usd).toBeNull();
+    const stored = await runsOf(prompt.id).first('limit_nano_usd', 'budget_reservation_id');
+    expect(isWanted(BigInt(stored.limit_nano_usd))).toBe(true);
+    expect(stored.budget_reservation_id).not.toBeNull();
+  });
+
   test('a limit that leaves nothing for proposals is warned of, and the plan has none', async () => {
     const prompt = await it.newPrompt();
     const { status, body, text } = await plan(prompt.id, { budget: { max_tokens: 15_000 } });

@@ -111,6 +111,16 @@ describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
   });
 });
 
+test('the tag of a read of the version that gets the label moves it, whatever version is the newest', async () => {
+  const { id } = await it.newPrompt({ labels: ['prod'] });
+  for (const template of ['two', 'three']) await it.ok('updatePrompt', id, { body: { template } });
+  const read = await it.call('getPrompt', id, { query: { version: 2 } });
+  const headers = { 'If-Match': String(read.headers.get('etag')) };
+  const move = () => it.call('putPromptLabel', id, { params: { label: 'prod' }, body: { version: 2 }, headers });
+  expect((await move()).status).toBe(200);
+  expectProblem(await move(), 412, 'precondition_failed');
+});
+
 test('the tag of a read of a prompt by its label moves that label once', async () => {
   const { id } = await it.newPrompt({ labels: ['prod'] });
   await it.ok('updatePrompt', id, { body: { template: 'two' } });

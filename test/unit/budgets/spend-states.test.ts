@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Budget } from '../../../src/domains/budgets/budget.ts';
 import type { Spend } from '../../../src/domains/budgets/spend-queries.ts';
 import { SpendStates } from '../../../src/domains/budgets/spend-states.ts';
+import { RateLimitedError } from '../../../src/lib/errors.ts';
 
 const budget: Budget = {
   ...{ projectId: 'prj_1', workspaceId: 'ws_1', version: 1, updatedAt: new Date(0), amountNanoUsd: 10n, enabled: true },
@@ -67,6 +68,14 @@ test('a state is used for ten minutes after failed reads, which are 5 s apart, a
   const over = find();
   reads[2]?.reject(new Error('away'));
   expect([await over, reads.length]).toEqual([undefined, 3]);
+});
+
+test('a read that had no place is repeated soon', async () => {
+  const failed = find();
+  reads[0]?.reject(new RateLimitedError('workspace_busy', 'busy', { retryAfterS: 1 }));
+  expect([await failed, reads.length]).toEqual([undefined, 1]);
+  await vi.advanceTimersByTimeAsync(300);
+  expect([await findRead(10n), reads.length]).toEqual([10n, 2]);
 });
 
 test('the state of another version or of another period is not used', async () => {

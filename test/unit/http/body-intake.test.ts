@@ -72,14 +72,15 @@ describe('callers without credentials', () => {
     intake.open('a workspace').take(1);
   });
 
-  test('have 32 MiB in all, which they get back', () => {
+  test('have 4 MiB of an address and 32 MiB in all, which they get back', () => {
     const intake = new BodyIntake();
-    const first = intake.open('address 0', true);
-    first.take(32 * mebibyte);
-    const second = intake.open('address 1', true);
-    expectNobodysDoing(refusal(() => second.take(1)));
-    first.release();
-    second.take(1);
+    const holds = Array.from({ length: 8 }, (_, address) => intake.open(`address ${address}`, true));
+    for (const hold of holds) hold.take(4 * mebibyte);
+    expectOwnDoing(refusal(() => holds[0]?.take(1)));
+    const other = intake.open('address 8', true);
+    expectNobodysDoing(refusal(() => other.take(1)));
+    holds[0]?.release();
+    other.take(1);
   });
 });
 

@@ -3,6 +3,7 @@ import { Agent, get, IncomingMessage, type RequestListener, type ServerResponse 
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { listen, type RunningServer } from '../../../src/http/server.ts';
+import { oneTurn } from '../../../src/lib/pace.ts';
 import { until } from '../../support/until.ts';
 
 const started: RunningServer[] = [];
@@ -104,8 +105,8 @@ describe('one connection too many', () => {
     const app: RequestListener = (req, res) => void (req.url === '/held' ? held.push(res) : res.end('ok'));
     const server = await listen({ app, port: 0, host: '127.0.0.1', ...bounds });
     started.push(server);
-    const open = async (sent: string) => {
-      const socket = connect(server.port, '127.0.0.1');
+    const open = async (sent: string, localAddress = '127.0.0.1') => {
+      const socket = connect({ port: server.port, host: '127.0.0.1', localAddress });
       socket.on('error', () => undefined); // It may be cut off.
       const closed = once(socket, 'close').then(() => false);
       await once(socket, 'connect');
@@ -127,6 +128,15 @@ describe('one connection too many', () => {
     expect((await open(request)).answered).toBe(true);
     await idle[0]?.closed;
     expect(idle.map(({ socket }) => socket.closed)).toEqual([true, false]);
+  });
+
+  test('closes one of the address that has most', async () => {
+    const { open } = await startSmall(3);
+    const honest = await open(request, '127.0.0.2');
+    const busy = [await open(request), await open(request)];
+    expect((await open(request)).answered).toBe(true);
+    await busy[0]?.closed;
+    expect(honest.socket.closed).toBe(false);
   });
 
   test('closes one that has sent nothing rather than one that has', async () => {
@@ -334,6 +344,24 @@ describe('draining', () => {
     const ended = once(socket, 'close');
     await server.close(60_000);
     await ended;
+  });
+
+  test('sends an answer whole that is complete but not read yet, and then closes its connection', async () => {
+    const bytes = 20 * 1024 * 1024;
+    const ended = latch();
+    const server = await start((_req, res) => {
+      res.end(Buffer.alloc(bytes));
+      ended.open();
+    });
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await ended.opened;
+    await oneTurn();
+    const closed = server.close(30_000);
+    let received = 0;
+    for await (const data of socket) received += data.length;
+    expect(received).toBeGreaterThan(bytes);
+    await closed;
   });
 
   test('cuts off what does not finish within its time', async () => {

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../src/http/server.ts';
 import { isPausing } from '../../../src/http/small-chunks.ts';
+import { oneTurn } from '../../../src/lib/pace.ts';
 import { until } from '../../support/until.ts';
 
 const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n';
@@ -95,6 +96,20 @@ test('a body of very many small chunks that ends in the same read is followed by
   expect(ended).toBe(false);
   expect(Buffer.concat(await body).toString()).toBe('a'.repeat(5_000));
   expect(isPausing(req)).toBe(false);
+});
+
+test('a body that is not read stops its client, however small its chunks and however slowly they come', async () => {
+  const { request, socket } = await startUnread();
+  socket.setNoDelay().write(head);
+  const req = await request;
+  const packet = chunked('a'.repeat(1_000)).repeat(10);
+  // What the sockets of both sides take is not held by the process.
+  for (let sent = 0; sent < 3_000 && socket.writableLength < 100_000; sent++) {
+    socket.write(packet);
+    await oneTurn();
+  }
+  expect(req.readableLength).toBeGreaterThan(0);
+  expect(req.readableLength).toBeLessThan(200_000);
 });
 
 test('the pause of a client that leaves is over', async () => {

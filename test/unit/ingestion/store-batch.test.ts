@@ -5,7 +5,7 @@ import { insertSpans } from '../../../src/domains/spans/index.ts';
 import { connectClickHouse } from '../../../src/stores/clickhouse/client.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { encodedBody } from '../../support/encoded-body.ts';
-import { type RefusingClickHouse, startRefusingClickHouse } from '../../support/refusing-clickhouse.ts';
+import { type RefusingClickHouse, silence, startRefusingClickHouse } from '../../support/refusing-clickhouse.ts';
 import { aSpan } from '../../support/spans.ts';
 
 let engine: RefusingClickHouse | undefined;
@@ -20,10 +20,10 @@ async function store(
   entries: readonly BatchEntry[],
   codeOf: (body: Buffer, nth: number) => number,
   message = 'Refused.',
-  stopping = new AbortController().signal,
+  { stopping = new AbortController().signal, requestTimeoutMs = 20_000 } = {},
 ) {
   engine = await startRefusingClickHouse(codeOf, { message });
-  const clickhouse = connectClickHouse(engine.url);
+  const clickhouse = connectClickHouse(engine.url, { requestTimeoutMs });
   const logger = createLogger({ level: 'silent', name: 'test' });
   // What comes after the insert needs other engines.
   const kind = { insert: insertSpans, finish: async () => undefined };
@@ -58,6 +58,12 @@ describe('a batch', () => {
     expect(engine?.answers).toEqual([...Array(5).fill(1001), 0, 1001, 1001, 0]);
   });
 
+  test('that has no answer again and again is given back, so that others have the write slot', async () => {
+    const stored = store(await entriesOf('a', 'b'), () => silence, '', { requestTimeoutMs: 200 });
+    await expect(stored).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(engine?.answers).toEqual(Array(4).fill(silence));
+  });
+
   test('that our own code cannot send fails after few tries, and its neighbors are stored', async () => {
     const [good, bad] = await entriesOf('a', 'b');
     if (good === undefined || bad === undefined) throw new Error('There are two');
@@ -82,7 +88,9 @@ describe('a batch', () => {
       setTimeout(() => stopping.abort(new Error('The worker stops')), 50);
       return 279;
     };
-    await expect(store(await entriesOf('a'), refuse, 'Refused.', stopping.signal)).rejects.toThrow('The worker stops');
+    await expect(store(await entriesOf('a'), refuse, 'Refused.', { stopping: stopping.signal })).rejects.toThrow(
+      'The worker stops',
+    );
   });
 
   test('that a shard is unavailable for is waited with, whatever else it holds', async () => {

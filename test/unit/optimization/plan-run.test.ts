@@ -14,7 +14,10 @@ const version: PromptContent = {
   config: { model: 'target' },
 };
 const prices = (priced: boolean): CallPrices => ({
-  priceOf: (_model, { inputTokens, outputTokens }) => (priced ? BigInt(inputTokens * 100 + outputTokens * 400) : null),
+  priceOf: (model, { inputTokens, outputTokens }) =>
+    priced && model !== 'unpriced'
+      ? BigInt((inputTokens * 100 + outputTokens * 400) * (model === 'expensive' ? 10 : 1))
+      : null,
   estimate: () => ({ inputTokens: 1, outputTokens: 1, tokens: 2, costNanoUsd: null }),
 });
 
@@ -111,6 +114,17 @@ describe('planRun', () => {
     expect(codesOf(plan(200, { budget: { max_calls: 100 } }))).toContain('low_budget');
     expect(codesOf(plan(100, {}, { priced: false }))).toEqual(['price_unknown']);
     expect(codesOf(plan(100))).toEqual([]);
+  });
+
+  test('a model that is not called needs no price, and a judge has its own', () => {
+    const reflection = { model: 'unpriced' };
+    expect(codesOf(plan(100, { reflection }))).toEqual(['price_unknown']);
+    expect(codesOf(plan(100, { reflection, algorithm: 'few_shot' }))).toEqual([]);
+    const judge = (model: string) => ({
+      ...{ algorithm: 'few_shot', metrics: [{ type: 'llm_judge', options: { criteria: 'good', model } }] },
+    });
+    const [own, expensive] = ['target', 'expensive'].map((model) => plan(100, judge(model)).costNanoUsdMax);
+    expect(Number(expensive) / Number(own)).toBeGreaterThan(4);
   });
 
   test('samples and judges make every row cost more calls', () => {

@@ -9,20 +9,25 @@ import { newId } from '../../../src/lib/ids.ts';
 const project = { projectId: newId('prj'), workspaceId: newId('wsp') };
 const prompt = { id: newId('prm'), projectId: project.projectId } as Item;
 
+const whole = { type: 'text', template: 'Hi {{who}}', templateFormat: 'mustache', config: null, inputSchema: null };
+
+function compiledPrompts(read: () => Promise<object>): CompiledPrompts {
+  const threads = { of: (workspaceId: string) => ({ workspaceId }) } as unknown as TemplateThreads;
+  const source = createPartSource({ parts: { find: async () => undefined } as never, threads });
+  const readVersion = async () => ({ content: await read() });
+  return new CompiledPrompts({ readVersion } as unknown as ItemCache<PromptContent>, source);
+}
+
 /**
  * Compiles so many versions of this content, and then the first again, which may be that of another workspace. Returns
  * how many versions were read.
  */
 async function readsOf(content: Partial<PromptContent>, count: number, first: PartsProject = project): Promise<number> {
   let reads = 0;
-  const whole = { type: 'text', template: 'Hi {{who}}', templateFormat: 'mustache', config: null, inputSchema: null };
-  const readVersion = async () => {
+  const compiled = compiledPrompts(async () => {
     reads++;
-    return { content: { ...whole, ...content } };
-  };
-  const threads = { of: (workspaceId: string) => ({ workspaceId }) } as unknown as TemplateThreads;
-  const source = createPartSource({ parts: { find: async () => undefined } as never, threads });
-  const compiled = new CompiledPrompts({ readVersion } as unknown as ItemCache<PromptContent>, source);
+    return { ...whole, ...content };
+  });
   await compiled.find(first, prompt, 1);
   for (let number = 2; number <= count; number++) await compiled.find(project, prompt, number);
   await compiled.find(first, prompt, 1);
@@ -37,6 +42,19 @@ const ofLongPaths = Array.from({ length: 15 }).reduce<Record<string, unknown>>(
   (below) => ({ properties: { ['n'.repeat(200)]: below } }),
   { required: Array.from({ length: 1_000 }, (_, at) => `a${at}`) },
 );
+
+test('what comes during a compilation waits for one that begins later, and that is one for all', async () => {
+  const reads: ((error: Error) => void)[] = [];
+  const compiled = compiledPrompts(() =>
+    reads.length > 0 ? Promise.resolve(whole) : new Promise((_resolve, reject) => reads.push(reject)),
+  );
+  const first = compiled.find(project, prompt, 1);
+  const others = [compiled.find(project, prompt, 1), compiled.find(project, prompt, 1)];
+  reads[0]?.(new Error('A part that is mended meanwhile'));
+  await expect(first).rejects.toThrow('mended meanwhile');
+  const [second, third] = await Promise.all(others);
+  expect(second).toBe(third);
+});
 
 test('small compiled prompts are compiled once', async () => expect(await readsOf({}, 200)).toBe(200));
 

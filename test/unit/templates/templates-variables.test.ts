@@ -15,6 +15,8 @@ const allThreads = new TemplateThreads();
 const threads = allThreads.of('wsp_test');
 afterAll(() => allThreads.close());
 
+const longTexts = { properties: { a: { items: { properties: { t: { default: 'x'.repeat(60_000) } } } } } };
+
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`);
 /** Lists whose items have, by default, a list of so many items, and so on for so many levels. */
 function multiplying(levels: number, length: number): object {
@@ -173,6 +175,8 @@ describe('variables against an input schema', () => {
     ['defaults that fill the lists of other defaults', listOf(3, 3_000), { a: [{}] }],
     ['a long default in each item', listOf(1, 9_000), { a: Array.from({ length: 1_900 }, () => ({})) }],
     ['more values than the event loop could receive', listOf(1, 3_000), { a: Array.from({ length: 20 }, () => ({})) }],
+    ['a long text in each of few items', longTexts, { a: Array.from({ length: 1_000 }, () => ({})) }],
+    ['a long text in each of many items', longTexts, { a: Array.from({ length: 5_000 }, () => ({})) }],
   ])('%s cost their own request only', async (_what, schema, variables) => {
     await validate({ pattern: '.' }, {});
     const loop = watchLoop();

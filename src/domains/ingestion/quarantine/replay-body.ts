@@ -20,7 +20,7 @@ export async function replayBody(
 ): Promise<QuarantinedBody> {
   const entry = await findQuarantinedBody(deps.postgres, jobId);
   if (entry === undefined) throw new NotFoundError('not_found', 'The quarantine does not have this body.');
-  await deps.publisher.forget(jobId);
+  await deps.publisher.forget({ projectId: entry.job.projectId, jobId });
   const { duplicate } = await deps.publisher.publish(jobId, entry.body, entry.job, undefined);
   // A running job cannot be forgotten, so nothing was queued. Noting a replay now would lose the
   // body.

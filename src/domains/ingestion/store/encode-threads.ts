@@ -16,6 +16,8 @@ import type { EncodedInThread, EncodeOutcome, EncodeTask, EncodeThreadData } fro
 const lookEveryMs = 250;
 const idleMs = 60_000;
 const threadsMax = 2;
+/** A thread loads in a second or two. A machine without memory or processes starts none. */
+const startMsMax = 30_000;
 
 export interface EncodeThreadsOptions {
   /** How long a thread may work on one body. The worst body within the limits takes about 3 s. */
@@ -40,6 +42,7 @@ export interface EncodeThreads {
    * Turns a body into rows in a thread.
    * @throws BadBodyError when the body cannot become rows, or not within the memory of a thread
    * @throws Error when that takes too long
+   * @throws UnavailableError when no thread can begin
    */
   encode(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody>;
   close(): Promise<void>;
@@ -93,12 +96,20 @@ export function createEncodeThreads(
     } catch (error) {
       if (error instanceof BadBodyError) throw error;
       if (closed) throw new UnavailableError('dependency_unavailable', 'The worker is stopping', { cause: error });
+      if (!limit.hasStarted()) {
+        // Otherwise a later thread would begin it.
+        limit.abort();
+        throw new UnavailableError(
+          'dependency_unavailable',
+          `No thread began to work on the body: ${messageOf(error)}`,
+          {
+            cause: error,
+          },
+        );
+      }
       // A busy machine may be the reason, so the body is tried again, and then alone.
       if (limit.signal.aborted) throw new Error(`Working on the body took more than ${workMsMax} ms`, { cause: error });
-      const message = `The thread that worked on the body ended: ${messageOf(error)}`;
-      // A thread that did not begin says nothing about the body.
-      if (!limit.hasStarted()) throw new Error(message, { cause: error });
-      throw new BadBodyError(message, error);
+      throw new BadBodyError(`The thread that worked on the body ended: ${messageOf(error)}`, error);
     } finally {
       limit.stop();
       port1.close();
@@ -117,23 +128,29 @@ export function createEncodeThreads(
 interface WorkLimit {
   signal: AbortSignal;
   hasStarted: () => boolean;
+  abort: () => void;
   stop: () => void;
 }
 
 /**
- * Returns a signal that is aborted when a thread has worked for `workMsMax`. It counts timer ticks
+ * Returns a signal that is aborted when a thread has worked for `workMsMax`, or none has begun for 30 s. It counts timer ticks
  * since the thread began, not clock time: a machine that slept has no ticks, and the loading of a
  * thread is not work.
  */
 function limitWork(started: SharedArrayBuffer, workMsMax: number): WorkLimit {
   const flag = new Int32Array(started);
   const controller = new AbortController();
-  let looksLeft = Math.ceil(workMsMax / lookEveryMs);
-  const timer = setInterval(() => {
-    if (hasStarted() && --looksLeft < 0) controller.abort();
-  }, lookEveryMs);
+  const left = { starting: startMsMax / lookEveryMs, working: Math.ceil(workMsMax / lookEveryMs) };
   const hasStarted = () => Atomics.load(flag, 0) === 1;
-  return { signal: controller.signal, hasStarted, stop: () => clearInterval(timer) };
+  const timer = setInterval(() => {
+    if (--left[hasStarted() ? 'working' : 'starting'] < 0) controller.abort();
+  }, lookEveryMs);
+  return {
+    signal: controller.signal,
+    hasStarted,
+    abort: () => controller.abort(),
+    stop: () => clearInterval(timer),
+  };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { originOf } from '../../../lib/errors.ts';
+import { originOf, UnavailableError } from '../../../lib/errors.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
-import { clickHouseFault } from '../../../stores/clickhouse/errors.ts';
+import { clickHouseFault, isSilence } from '../../../stores/clickhouse/errors.ts';
 import type { EncodedRows } from '../../../stores/clickhouse/native-table.ts';
 import { isDoubtfulError } from '../../../stores/clickhouse/statements.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
@@ -16,6 +16,11 @@ const retryMaxMs = 5_000;
  * No other error may hold the write slot forever.
  */
 const triesMax = { passing: Number.POSITIVE_INFINITY, doubtful: 4, unknown: 5, data: 1 };
+/**
+ * After so many inserts that had no answer within the time of a request, the bodies go back to the queue: others have
+ * the write slot meanwhile, and they come again in other batches.
+ */
+const silencesMax = 4;
 /** Tries of a single body after its batch was taken apart. */
 const triesMaxApart: typeof triesMax = { ...triesMax, doubtful: 2, unknown: 2 };
 
@@ -97,10 +102,12 @@ async function timed(work: () => Promise<void>): Promise<number> {
 /**
  * Repeats `work` unchanged while that can help.
  * @throws RowsRefusedError when it cannot
+ * @throws UnavailableError when ClickHouse gives no answer again and again
  * @throws the abort reason when the worker stops
  */
 async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () => Promise<void>): Promise<void> {
   const tries = { passing: 0, doubtful: 0, unknown: 0, data: 0 };
+  let silences = 0;
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
@@ -108,6 +115,10 @@ async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () =>
       const error = originOf(thrown);
       const meaning = meaningOf(error);
       if (++tries[meaning] >= most[meaning]) throw new RowsRefusedError(error, meaning === 'data');
+      if (isSilence(error) && ++silences >= silencesMax)
+        throw new UnavailableError('clickhouse_unavailable', 'ClickHouse gave no answer again and again', {
+          cause: error,
+        });
       deps.stopping.throwIfAborted();
       deps.logger.warn({ err: error, attempt }, 'ClickHouse did not take the batch, trying again');
     }

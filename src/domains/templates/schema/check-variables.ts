@@ -77,10 +77,12 @@ function keyOf(schema: unknown): string {
 
 /** Values of variables with the defaults of their schema. The event loop receives them from a thread in one piece. */
 const filledValuesMax = 50_000;
+/** Characters of names and texts that defaults may add: a thread sends each as often as it is filled in. */
+const filledCharactersMax = 4 * 1024 * 1024;
 
 /**
  * Checks a copy of the variables and fills in defaults. The schema must have been validated before.
- * @throws TemplateLimitError when defaults add very many values
+ * @throws TemplateLimitError when defaults add very many values or characters
  */
 export function checkVariables(schema: unknown, given: unknown): CheckedVariables {
   const compiled = compileValid(schema);
@@ -92,9 +94,31 @@ export function checkVariables(schema: unknown, given: unknown): CheckedVariable
       'memory',
     );
   }
+  if (charactersIn(variables) > charactersIn(given) + filledCharactersMax) {
+    throw new TemplateLimitError(
+      `The defaults of the schema add over ${filledCharactersMax} characters to the variables`,
+      'memory',
+    );
+  }
   const defaulted = { paths: [], chars: 0 };
   collectDefaulted(given, variables, '', defaulted);
   return { variables, defaulted: defaulted.paths, faults };
+}
+
+/** Counts the characters of the names and texts of JSON. */
+function charactersIn(root: unknown): number {
+  let characters = 0;
+  const open = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value === 'string') characters += value.length;
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [name, member] of Object.entries(value)) {
+      characters += name.length;
+      open.push(member);
+    }
+  }
+  return characters;
 }
 
 function faultsIn(variables: unknown, { validate, functions }: CompiledSchema): Fault[] {
