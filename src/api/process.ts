@@ -36,6 +36,7 @@ import { createApp } from '../http/app.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi/document.ts';
 import { setHeaders } from '../http/request-context.ts';
+import { networkOf } from '../lib/network-of.ts';
 import { queueConcern } from '../queue/queue-health.ts';
 import { endOnWrongTopology } from '../stores/clickhouse/require-topology.ts';
 import { createInvalidations } from '../stores/postgres/invalidations.ts';
@@ -151,9 +152,9 @@ export function createApiProcess(config: Config): ApiProcess {
   const app = createApp<Principal>({
     endpoints,
     headers: () => unlimitedHeaders('none'),
-    sharerOf: (request, principal) => sharerOf(principal, request.socket.remoteAddress),
+    sharerOf: (request, principal) => sharerOf(principal, networkOf(request.socket.remoteAddress)),
     authorize: (request, endpoint, params, bodyCredential) =>
-      refusedCredentials.count(request.socket.remoteAddress, () =>
+      refusedCredentials.count(networkOf(request.socket.remoteAddress), () =>
         authorize(authentication, request, endpoint.access, params, bodyCredential),
       ),
     admit: (_request, response, { rateClass, metered }, principal) =>

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { networkOf } from '../lib/network-of.ts';
 
 /**
  * Number of connections that may be about to send their first request. A process serves some
@@ -8,26 +9,33 @@ import type { Socket } from 'node:net';
 const newMin = 512;
 
 interface Connection {
-  address: string;
+  /** The network of its client. */
+  network: string;
   /** Whether it has sent no request yet. */
   isSilent: boolean;
   /** The responses to its requests in progress, in order. Only the first is sent, and only its request is processed. */
   answers: Set<ServerResponse>;
+  /** Received when the last response ended. More means that the next request has begun to arrive. */
+  bytesAtRest: number;
 }
 
+/** In order of arrival. */
+type Connections = Map<Socket, Connection>;
+
 /**
- * Limits the connections of a process, which all callers share. When there is one too many, the
- * oldest connection that waits for a request is closed, if possible of the address that has most. If more than `newMin` connections (or half
- * the maximum) have never sent a request, it is one of these, because no client needs to stay
- * silent for longer than a moment. Otherwise it is one between two requests, or else one whose client has not read
- * a response that is complete: its next requests wait for that. A connection whose request is processed is never
- * closed; if all have one, the new connection is closed.
+ * Limits the connections of a process, which all callers share. When there is one too many, the oldest connection that
+ * waits for a request is closed. It is one of the network that has most connections. Only if the new connection is of
+ * another network, and that one has none that waits, it is one of any network.
+ *
+ * If more than `newMin` connections (or half the maximum) have never sent a request, it is one of these, because no
+ * client needs to stay silent for longer than a moment. Otherwise it is one between two requests, or else one whose
+ * client has not read a response that is complete: its next requests wait for that. A connection whose request is
+ * processed is never closed. If there is none to close, the new connection is closed.
  */
 export class ConnectionRoom {
   readonly #max: number;
-  /** In order of arrival. */
-  readonly #open = new Map<Socket, Connection>();
-  readonly #ofAddress = new Map<string, number>();
+  readonly #open: Connections = new Map();
+  readonly #byNetwork = new Map<string, Connections>();
   #silent = 0;
   #closesIdle = false;
 
@@ -37,9 +45,12 @@ export class ConnectionRoom {
 
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
-      const address = socket.remoteAddress ?? '';
-      this.#open.set(socket, { address, isSilent: true, answers: new Set() });
-      this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
+      const connection = {
+        ...{ network: networkOf(socket.remoteAddress), isSilent: true, answers: new Set<ServerResponse>() },
+        bytesAtRest: 0,
+      };
+      this.#open.set(socket, connection);
+      this.#neighborsOf(connection).set(socket, connection);
       this.#silent++;
       socket.once('close', () => this.#forget(socket));
       if (this.#open.size > this.#max) this.#makeRoom(socket);
@@ -58,16 +69,16 @@ export class ConnectionRoom {
     connection.answers.add(res);
     res.once('close', () => {
       connection.answers.delete(res);
+      connection.bytesAtRest = socket.bytesRead;
       if (this.#closesIdle && connection.answers.size === 0) socket.end();
     });
   }
 
-  /** Closes all connections without a request in progress, and the others when they have none any more. */
+  /** Closes connections that are between two requests, and from now on others when they have no request any more. */
   closeIdle(): void {
     this.#closesIdle = true;
-    for (const [socket, { answers, isSilent }] of this.#open) {
-      const hasBegun = isSilent && socket.bytesRead > 0;
-      if (answers.size === 0 && !hasBegun) socket.destroy();
+    for (const [socket, { isSilent, answers, bytesAtRest }] of this.#open) {
+      if (!isSilent && answers.size === 0 && socket.bytesRead === bytesAtRest) socket.destroy();
     }
   }
 
@@ -76,37 +87,44 @@ export class ConnectionRoom {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
+  #neighborsOf({ network }: Connection): Connections {
+    const known = this.#byNetwork.get(network);
+    if (known !== undefined) return known;
+    const neighbors: Connections = new Map();
+    this.#byNetwork.set(network, neighbors);
+    return neighbors;
+  }
+
   #forget(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
-    const { address, isSilent } = connection;
-    if (isSilent) this.#silent--;
+    if (connection.isSilent) this.#silent--;
     this.#open.delete(socket);
-    const left = (this.#ofAddress.get(address) ?? 0) - 1;
-    if (left > 0) this.#ofAddress.set(address, left);
-    else this.#ofAddress.delete(address);
+    const neighbors = this.#neighborsOf(connection);
+    neighbors.delete(socket);
+    if (neighbors.size === 0) this.#byNetwork.delete(connection.network);
   }
 
   #makeRoom(newest: Socket): void {
-    const isIdle = ({ isSilent, answers }: Connection) => !isSilent && answers.size === 0;
-    const isSilent = (connection: Connection, socket: Socket) => connection.isSilent && socket !== newest;
-    const isUnread = ({ isSilent, answers: [current] }: Connection) => !isSilent && (current?.writableEnded ?? true);
-    const manySilent = this.#silent > Math.min(newMin, this.#max / 2);
+    let most: Connections = new Map();
+    for (const neighbors of this.#byNetwork.values()) if (neighbors.size > most.size) most = neighbors;
     const oldest =
-      (manySilent ? undefined : this.#first(isIdle)) ?? this.#first(isSilent) ?? this.#first(isUnread) ?? newest;
+      this.#oldestWaiting(most, newest) ??
+      (most.has(newest) ? undefined : this.#oldestWaiting(this.#open, newest)) ??
+      newest;
     this.#forget(oldest);
     oldest.destroy();
   }
 
-  /** Returns the oldest connection that matches, of an address with most connections if there is one. */
-  #first(matches: (connection: Connection, socket: Socket) => boolean): Socket | undefined {
-    const most = Math.max(...this.#ofAddress.values());
-    let oldest: Socket | undefined;
-    for (const [socket, connection] of this.#open) {
-      if (!matches(connection, socket)) continue;
-      if (this.#ofAddress.get(connection.address) === most) return socket;
-      oldest ??= socket;
-    }
-    return oldest;
+  #oldestWaiting(connections: Connections, newest: Socket): Socket | undefined {
+    const first = (matches: (connection: Connection, socket: Socket) => boolean): Socket | undefined => {
+      for (const [socket, connection] of connections) if (matches(connection, socket)) return socket;
+      return undefined;
+    };
+    const isIdle = ({ isSilent, answers }: Connection) => !isSilent && answers.size === 0;
+    const isSilent = (connection: Connection, socket: Socket) => connection.isSilent && socket !== newest;
+    const isUnread = ({ isSilent, answers: [current] }: Connection) => !isSilent && (current?.writableEnded ?? true);
+    const manySilent = this.#silent > Math.min(newMin, this.#max / 2);
+    return (manySilent ? undefined : first(isIdle)) ?? first(isSilent) ?? first(isUnread);
   }
 }

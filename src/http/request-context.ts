@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { RequestHandler, Response } from 'express';
 import { MalformedError } from '../lib/errors.ts';
+import { networkOf } from '../lib/network-of.ts';
 import type { LatencyRecorder } from '../telemetry/latency.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -71,7 +72,7 @@ export function startRequest({ headers, ...observers }: Observers & { headers?: 
     if (headers !== undefined) setHeaders(res, headers());
     const { socket } = req;
     const writtenBefore = socket.bytesWritten;
-    res.once('prefinish', () => discardBody(req, contextOf(res).sharer ?? String(socket.remoteAddress)));
+    res.once('prefinish', () => discardBody(req, contextOf(res).sharer ?? networkOf(socket.remoteAddress)));
     res.once('close', () => {
       lingerThenClose(res, socket);
       observe(observers, res, socket.bytesWritten - writtenBefore);

@@ -1,6 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairLane } from '../lib/fair-lane.ts';
+import { networkOf } from '../lib/network-of.ts';
 import { ReceivedBytes, smallBytesMax } from './received-bytes.ts';
 
 /** Small chunks of one connection that are read without a pause. They take a millisecond or two. */
@@ -76,7 +77,7 @@ export class JoinedRequest extends IncomingMessage {
     pausing.add(this);
     const options = { waiter: gone };
     const wait = () => delay(pauseMs, undefined, gone);
-    await pauses.run(this.socket.remoteAddress ?? '', wait, options).catch(() => this.socket.destroy());
+    await pauses.run(networkOf(this.socket.remoteAddress), wait, options).catch(() => this.socket.destroy());
     pausing.delete(this);
     this.off('close', leave);
   }

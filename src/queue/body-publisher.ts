@@ -7,7 +7,7 @@ import { backlogKey, bodyKey, laneBaseKey } from '../stores/redis/names.ts';
 import { backlogShareOf, type WorkspaceBacklog } from './backlog.ts';
 import { type AwaitedBody, readOutcomes } from './body-outcomes.ts';
 import { connectRequestQueue } from './connect-queue.ts';
-import { dropBody } from './drop-body.ts';
+import { dropBody, forgetJob } from './drop-body.ts';
 import { barrierMsMax, DurabilityBarrier, isWrittenWithAnswer } from './durability-barrier.ts';
 import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog, retryOptions } from './job-catalog.ts';
@@ -176,8 +176,7 @@ export function createBodyPublisher(
     async forget({ projectId, jobId }) {
       // A worker that died before it did so left the body in the backlog of its workspace.
       await dropBody(redis, { ingest: queues, isolation }, { projectId, jobId });
-      if (await redis.exists(isolation.toKey(jobId))) return;
-      for (const queue of queues) if (await redis.hexists(queue.toKey(jobId), 'returnvalue')) await queue.remove(jobId);
+      await forgetJob(redis, { ingest: queues, isolation }, jobId);
     },
     outcomes: (bodies) => readOutcomes(redis, (jobId) => queues.map((queue) => queue.toKey(jobId)), bodies),
     close: async () => void (await Promise.all([...queues, isolation].map((queue) => queue.close()))),

@@ -101,3 +101,25 @@ export async function dropBody(
   const keys = [bodyKey(projectId, jobId), isolation.toKey(jobId), ...lanes];
   return (await script.run(redis, keys, [jobId, rememberedPerMinute])) === 1;
 }
+
+/** KEYS: the job of the isolation queue, then for each lane the job and the set of finished ids. */
+const forgetJobLua = `
+if redis.call('EXISTS', KEYS[1]) == 1 then return end
+for at = 2, #KEYS, 2 do
+  if redis.call('HEXISTS', KEYS[at], 'returnvalue') == 1 then
+    redis.call('UNLINK', KEYS[at])
+    redis.call('ZREM', KEYS[at + 1], ARGV[1])
+  end
+end`;
+
+const forgetScript = createScript(forgetJobLua);
+
+/**
+ * Removes the record of a finished body, so that its id can be published again. A job that waits or runs stays, and so
+ * does one whose body waits to be tried alone.
+ * @throws the error of Redis
+ */
+export async function forgetJob(redis: Redis, { ingest, isolation }: BodyQueues, jobId: string): Promise<void> {
+  const lanes = ingest.flatMap((queue) => [queue.toKey(jobId), queue.toKey('completed')]);
+  await forgetScript.run(redis, [isolation.toKey(jobId), ...lanes], [jobId]);
+}

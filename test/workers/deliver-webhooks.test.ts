@@ -224,6 +224,24 @@ describe('a receiver', () => {
     expect(await getWebhook(project, webhook)).toMatchObject({ enabled: true, disabled_reason: null });
   });
 
+  test('that has another URL gets at once what waits for hours', async () => {
+    lane = api.startLane({ timeoutMs: 3_000 });
+    const project = await newProject(api);
+    const away = await receive((response) => response.writeHead(503, { 'Retry-After': '3600' }).end());
+    const webhook = await newWebhook(api, project, away);
+    const eventId = await sendTest(api, project, webhook);
+    await until('the next try is in an hour', 10_000, async () => {
+      const [waiting] = await deliveriesOf(api, project, webhook);
+      return Date.parse(waiting?.next_attempt_at ?? '') > Date.now() + 600_000;
+    });
+    const works = await receive((response) => response.end());
+    await okIn(api, project, 'updateWebhook', { params: { webhook_id: webhook.id }, body: { url: works.url } });
+    expect(await untilDelivered(api, project, webhook, eventId)).toMatchObject({
+      status: 'succeeded',
+      attempt_count: 2,
+    });
+  });
+
   test('gets nothing while its secret cannot be read, and the delivery says why', async () => {
     lane = api.startLane({ ...quickTimes, windowMs: 200 }, 'another pepper of 24 characters');
     const project = await newProject(api);

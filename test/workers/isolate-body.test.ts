@@ -41,8 +41,10 @@ afterAll(async () => {
 });
 
 /** Runs a body whose tries end as said, one after the other; the last of them forever. */
-async function isolate(said: string, isOurs = true): Promise<{ jobId: string; body: Buffer }> {
-  const jobId = `${said}-${randomUUID()}`;
+async function isolate(
+  said: string,
+  { jobId = `${said}-${randomUUID()}`, isOurs = true } = {},
+): Promise<{ jobId: string; body: Buffer }> {
   const body = Buffer.from(jobId);
   const { queue } = jobCatalog.isolateBody;
   // Its job is there while it is worked on, or the sweep of another test's worker would take the body away.
@@ -79,7 +81,8 @@ describe('a body that is worked on alone', () => {
   test.each(['hopeless', 'exit'])(
     'and ends as %s is not in quarantine when another worker has its job meanwhile',
     async (said) => {
-      const { jobId } = await isolate(said, false);
+      const jobId = `${said}-${randomUUID()}`;
+      await expect(isolate(said, { jobId, isOurs: false })).rejects.toBeInstanceOf(UnavailableError);
       expect(await quarantined(jobId)).toBeUndefined();
     },
   );

@@ -25,7 +25,7 @@ export type IsolateBodyDeps = QuarantineBodyDeps & { isolated: Pick<IsolatedProc
  * to the quarantine. All workspaces share this and are served in turn: one body at a time, for at
  * most a minute per try.
  * @throws UnavailableError when the body waits for an unavailable dependency, so that the other
- * bodies go first
+ * bodies go first, and when this worker has lost the job
  */
 export async function isolateBody(
   deps: IsolateBodyDeps,
@@ -40,8 +40,8 @@ export async function isolateBody(
     const count = ++counts[result.outcome];
     const { max, said } = tries[result.outcome];
     if (count >= max) {
-      // After a pause of this worker another one has the job, or has finished it and dropped the body.
-      if (!(await isOurs())) return;
+      // After a pause of this worker another one may have the job, or have finished it and dropped the body.
+      if (!(await isOurs())) throw new UnavailableError('dependency_unavailable', 'This worker has lost the job');
       await quarantineBody(deps, { jobId, job: payload, reason: said(count) + result.reason, attempts });
       return;
     }

@@ -19,6 +19,10 @@ export type IsolatedOutcome =
   | { outcome: 'crashed'; reason: string };
 
 const stopping: IsolatedOutcome = { outcome: 'waiting', reason: 'The worker is stopping' };
+const notStarted = ({ message }: Error): IsolatedOutcome => ({
+  outcome: 'waiting',
+  reason: `No process could be started: ${message}`,
+});
 const entry = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './isolated-main.ts' : './isolated-main.js', import.meta.url),
 );
@@ -43,13 +47,18 @@ export class IsolatedProcess {
   }
 
   /**
-   * Processes one body. Only one call at a time. Never throws: a child that dies, or gives no
-   * answer within `answerMsMax`, results in `crashed`, and one that cannot be started in `waiting`. The child's own watchdog kills it earlier
+   * Processes one body. Only one call at a time. Never throws. A child that dies, or gives no
+   * answer within `answerMsMax`, results in `crashed`. One that cannot be started results in `waiting`. The child's own watchdog kills it earlier
    * when its event loop is blocked.
    */
   run(task: IsolatedTask): Promise<IsolatedOutcome> {
     if (this.#closed) return Promise.resolve(stopping);
-    const child = this.#ensureChild();
+    let child: ChildProcess;
+    try {
+      child = this.#ensureChild();
+    } catch (error) {
+      return Promise.resolve(notStarted(error as Error));
+    }
     return new Promise((resolve) => {
       let silent = false;
       const patience = setTimeout(() => {
@@ -69,8 +78,8 @@ export class IsolatedProcess {
         const how = silent ? `gave no result within ${this.#answerMsMax} ms` : `ended with ${signal ?? `code ${code}`}`;
         finish(this.#closed ? stopping : { outcome: 'crashed', reason: `the process ${how}` });
       };
-      const onError = ({ message }: Error) => {
-        if (child.pid === undefined) finish({ outcome: 'waiting', reason: `No process could be started: ${message}` });
+      const onError = (error: Error) => {
+        if (child.pid === undefined) finish(notStarted(error));
       };
       child.on('message', onMessage);
       child.on('exit', onExit);

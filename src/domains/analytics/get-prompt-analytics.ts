@@ -225,7 +225,7 @@ function comparedVersions(item: Item, compare: string | undefined): readonly [nu
 }
 
 const nothing: CallSums = {
-  ...{ executions: 0, traces: 0, errors: 0, users: 0, priced: 0, unpriced: 0, cost: '0', costP95: 0 },
+  ...{ executions: 0, traces: 0, errors: 0, users: 0, priced: 0, unpriced: 0, costUnknown: 0, cost: '0', costP95: 0 },
   ...noUsage(),
   ...{ latencyMs: [], timed: 0, ttftMs: [], firstNano: '0', lastNano: '0' },
   ...{ logLatency: 0, logLatencySquares: 0, logPriced: 0, logCost: 0, logCostSquares: 0 },

@@ -4,6 +4,7 @@ import type { PromptMentions } from '../prompt-links/index.ts';
 import { ofTraces, type TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
 import type { KeyedCalls, PromptFeedback } from './feedback-of-prompt.ts';
+import { isRetained } from './retained.ts';
 import { distinct, storedCost } from './stats-queries.ts';
 
 const settings = { ...sumSettings, max_result_rows: '50000', max_result_bytes: `${32 * 1024 * 1024}` } as const;
@@ -40,6 +41,8 @@ export interface CallSums extends TokenUsage {
   /** Calls whose cost is part of the sums, by whether it is known. */
   priced: number;
   unpriced: number;
+  /** Calls without a known cost, also those whose usage is part of another one's. */
+  costUnknown: number;
   cost: string;
   costP95: number;
   /** The 50th, 75th, 95th and 99th percentile. */
@@ -91,7 +94,7 @@ function callsFrom(names: readonly string[], also = ''): string {
   return `FROM (
       SELECT trace_id, user_id, environment, ${names.map((name) => `calls.${name} AS all_${name}`).join(', ')}
       FROM execution_facts FINAL PREWHERE project_id = {projectId:String} ${also}
-      WHERE start_unix_nano < {toMs:UInt64} * 1000000 AND end_unix_nano >= {fromMs:UInt64} * 1000000
+      WHERE start_unix_nano < {toMs:UInt64} * 1000000 AND end_unix_nano >= {fromMs:UInt64} * 1000000 AND ${isRetained}
         AND (has(calls.prompt_id, {promptId:String}) OR hasAny(calls.prompt_name, {names:Array(String)})
           OR hasAny(calls.prompt_key, {keys:Array(String)})))
     ARRAY JOIN ${names.map((name) => `all_${name} AS one_${name}`).join(', ')}
@@ -111,6 +114,7 @@ const sums = `sum(one_calls)::Float64 AS executions, ${distinct('trace_id')} AS 
   ${tokens('cache_read_tokens')} AS cacheReadTokens, ${tokens('cache_write_tokens')} AS cacheWriteTokens,
   ${tokens('reasoning_tokens')} AS reasoningTokens, ${tokens('total_tokens')} AS totalTokens,
   sumIf(one_calls, ${known})::Float64 AS priced, sumIf(one_calls, one_counted AND NOT one_priced)::Float64 AS unpriced,
+  sumIf(one_calls, NOT one_priced)::Float64 AS costUnknown,
   toString(sumIf(${storedCost('one_cost_nano_usd')}, ${known})) AS cost,
   ifNotFinite(quantileExactInclusiveArrayIf(0.95)(${repeated(perCall)}, ${known}), 0) AS costP95,
   arrayMap(ms -> ifNotFinite(ms, 0), quantilesExactInclusiveArray(0.5, 0.75, 0.95, 0.99)(${repeated('one_duration_ms')})) AS latencyMs,

@@ -100,7 +100,7 @@ export type GroupWire = z.infer<typeof totalsSchema>;
 
 /** Converts the sums of calls to their API JSON, without feedback. */
 export function callsToWire(sums: CallSums | undefined) {
-  const { executions = 0, errors = 0, priced = 0, unpriced = 0 } = sums ?? {};
+  const { executions = 0, errors = 0, priced = 0, unpriced = 0, costUnknown = 0 } = sums ?? {};
   const [p50 = null, p75 = null, p95 = null, p99 = null] = executions === 0 ? [] : (sums?.latencyMs ?? []);
   const [ttft50 = null, ttft95 = null] = sums === undefined || sums.timed === 0 ? [] : sums.ttftMs;
   const cost = BigInt(sums?.cost ?? 0);
@@ -113,7 +113,7 @@ export function callsToWire(sums: CallSums | undefined) {
     ttft_ms: { p50: ttft50, p95: ttft95 },
     usage: usageToWire(sums ?? noUsage()),
     cost: {
-      total: priced === 0 && unpriced > 0 ? null : formatUsd(cost),
+      total: priced === 0 && costUnknown > 0 ? null : formatUsd(cost),
       avg: priced === 0 ? null : formatUsd(rounded(cost, BigInt(priced))),
       p95: priced === 0 ? null : formatUsd(BigInt(Math.round(sums?.costP95 ?? 0))),
     },

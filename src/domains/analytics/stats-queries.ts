@@ -2,6 +2,7 @@ import { type ClickHouse, sumSettings } from '../../stores/clickhouse/client.ts'
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
+import { isRetained } from './retained.ts';
 
 const startMs = 'intDiv(start_unix_nano, 1000000)';
 /** SQL for a stored cost. One that overflowed 64 bits is stored as a negative number, and counts as the largest one. */
@@ -62,7 +63,7 @@ export function readSums(
     query: `SELECT ${startMs} >= {fromMs:UInt64} AS isCurrent, grouping(bucket)::UInt8 AS isTotal,
               toString(roundDown(${startMs}, {starts:Array(UInt64)})) AS bucket, ${sums}
             FROM execution_facts FINAL PREWHERE project_id = {projectId:String}
-            WHERE start_unix_nano >= ${nanosOf('previousMs')} AND start_unix_nano < ${nanosOf('toMs')}
+            WHERE start_unix_nano >= ${nanosOf('previousMs')} AND start_unix_nano < ${nanosOf('toMs')} AND ${isRetained}
             GROUP BY GROUPING SETS ((isCurrent, bucket), (isCurrent))`,
     query_params: { projectId, starts, ...window, previousMs: Math.max(0, 2 * window.fromMs - window.toMs) },
     // Otherwise a shard groups by the number of the bucket, and `grouping` does not find its text.
@@ -133,7 +134,8 @@ export function readTop<Kind extends keyof TopRows>(
   const { joined, select, rest } = tops[kind];
   return readRows<TopRows[Kind]>(clickhouse, {
     query: `SELECT ${select} FROM execution_facts FINAL ${joined} PREWHERE project_id = {projectId:String}
-            WHERE start_unix_nano >= ${nanosOf('fromMs')} AND start_unix_nano < ${nanosOf('toMs')} AND ${rest}`,
+            WHERE start_unix_nano >= ${nanosOf('fromMs')} AND start_unix_nano < ${nanosOf('toMs')} AND ${isRetained}
+              AND ${rest}`,
     query_params: { projectId, ...window },
     // Two requests at a time, each with three of these, leave memory for others.
     clickhouse_settings: { ...sumSettings, max_memory_usage: '500000000' },

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Access } from '../../http/endpoint.ts';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
+import { networkOf } from '../../lib/network-of.ts';
 import { type ProjectScope, type Role, roleSuffices } from '../workspaces/index.ts';
 import { admitFeedbackToken } from './admit-feedback-token.ts';
 import { type AuthenticateDeps, authenticate, type Identity } from './authenticate.ts';
@@ -33,7 +34,7 @@ export async function authorize(
     const isForFeedback = sent === undefined || (sent.kind === 'token' && looksLikeFeedbackToken(sent.value));
     if (token !== undefined && isForFeedback) return admitFeedbackToken(deps, token, sent ? 'header' : 'body');
   }
-  const caller = await authenticate(deps, credentialOf(request), request.socket.remoteAddress);
+  const caller = await authenticate(deps, credentialOf(request), networkOf(request.socket.remoteAddress));
   if (caller.type === 'admin') return admitAdmin(deps, params);
   return caller.type === 'api_key' ? admitApiKey(caller, access, params) : admitUser(deps, caller, access, params);
 }

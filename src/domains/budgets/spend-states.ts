@@ -75,8 +75,9 @@ export class SpendStates {
     try {
       entry.last = { state: { spend: await this.#deps.read(budget, period), period }, readAtMs };
     } catch (error) {
-      entry.retryAtMs = performance.now() + (error instanceof RateLimitedError ? busyLifeMs : failureLifeMs);
-      this.#deps.onFailure(error, budget);
+      const isBusy = error instanceof RateLimitedError;
+      entry.retryAtMs = performance.now() + (isBusy ? busyLifeMs : failureLifeMs);
+      if (!isBusy) this.#deps.onFailure(error, budget);
     } finally {
       entry.reading = undefined;
     }

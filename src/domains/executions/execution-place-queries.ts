@@ -162,10 +162,11 @@ export function findFormerPlaces(
   const parameters = new BoundParameters();
   const project = parameters.bind('String', list.projectId);
   const asOf = momentSql(asOfMs, parameters);
-  const order = '(summarized_at, version)';
+  const newest = '(version, summarized_at)';
+  const first = '(summarized_at, version)';
   const place = `tuple(${keyColumns.join(', ')})`;
   const former = `SELECT trace_id, if(countIf(summarized_at <= ${asOf}) > 0,
-                                      argMaxIf(${place}, ${order}, summarized_at <= ${asOf}), argMin(${place}, ${order})) AS former
+                                      argMaxIf(${place}, ${newest}, summarized_at <= ${asOf}), argMin(${place}, ${first})) AS former
                   FROM execution_versions
                   WHERE project_id = ${project} AND trace_id IN
                     (SELECT trace_id FROM executions WHERE project_id = ${project} AND summarized_at > ${asOf})

@@ -117,7 +117,7 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
 
   /** Executions are readable without Postgres, so they are then read without their feedback. */
   async #orWithout<T>({ workspaceId, projectId }: ProjectOfFeedback, without: T, read: () => Promise<T>): Promise<T> {
-    if (this.#skipped.get(projectId)) return without;
+    if (this.#whyStuck() !== undefined || this.#skipped.get(projectId)) return without;
     try {
       return await within(waitMsMax, (signal) => this.#lane.run(workspaceId, read, { waiter: { signal } }));
     } catch (error) {

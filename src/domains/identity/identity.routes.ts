@@ -1,6 +1,7 @@
 import type { Response } from 'express';
 import { z } from 'zod';
 import { rawEndpoint } from '../../http/endpoint.ts';
+import { networkOf } from '../../lib/network-of.ts';
 import { countIdentityEvent } from '../../queue/identity-event-counts.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -62,7 +63,7 @@ export function identityEndpoints(deps: IdentityDeps) {
       ],
       handle: async (request, response, { params, requestId, setHeaders, receive, headers }) => {
         const provider = params.identity_provider;
-        const source = { provider, address: request.socket.remoteAddress, setHeaders };
+        const source = { provider, address: networkOf(request.socket.remoteAddress), setHeaders };
         const receipt = await boundWebhook(deps, source, (admit) =>
           receiveIdentityWebhook({ ...deps, count }, provider, { headers, receive }, admit),
         );

@@ -60,7 +60,7 @@ export async function receiveIdentityWebhook(
   const body = await readSignedBytes({ headers, receive });
   if (!(await inSharedTurn(() => provider.verify({ headers, body }, secrets)))) throw unverified();
   await admit();
-  const event = { headers, payload: parseJson(body) };
+  const event = { headers, payload: await inSharedTurn(() => parseJson(body)) };
   const receipt = { eventId: provider.extractId(event), type: provider.extractType(event) };
   const change = provider.toChange(event);
   if (change === undefined) {

@@ -106,7 +106,7 @@ function usesOf(prices: CallPrices, { model, params }: SearchConfig['target' | '
   };
 }
 
-/** Returns the models of judges that are not the target. */
+/** Returns the models of judges that name one. Other judges use the model of the target. */
 export function judgeModelsOf({ metrics }: SearchConfig): string[] {
   return metrics.flatMap(({ options }) => (typeof options?.model === 'string' ? [options.model] : []));
 }

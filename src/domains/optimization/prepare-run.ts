@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { InvalidError, UnavailableError } from '../../lib/errors.ts';
 import type { Waiter } from '../../lib/fair-lane-options.ts';
+import { formatUsd } from '../../lib/money.ts';
 import { mapInSlices, type Rest, sharedThird } from '../../lib/pace.ts';
 import type { OverrideCache, PriceTable } from '../pricing/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
@@ -78,6 +79,7 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
     dataset_filter: body.dataset.source === 'executions' ? body.dataset.filter : null,
     holdout_fraction: body.holdout_fraction,
     holdout_id: planned.holdoutId,
+    priced_cost_usd: formatUsd(planned.costNanoUsdMax),
   };
   const steps = [found, usable, valid, { warnings: metricWarnings }, scorable, planned];
   return {
@@ -87,7 +89,6 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
       config,
       options,
       plan: planned.plan,
-      costNanoUsdMax: planned.costNanoUsdMax,
     },
     rows: planned.rows.map((row) => ({ ...row, source: source === 'inline' ? 'inline' : 'execution' })),
     warnings: [

@@ -1,4 +1,3 @@
-import { parseUsd } from '../../lib/money.ts';
 import { type ModelDefaults, requireEndpoint } from './resolve-config.ts';
 import { listRows } from './row-store.ts';
 import { isActive, notTerminal, type Run, unknownRun } from './run.ts';
@@ -20,8 +19,6 @@ export async function rerun(
   requireEndpoint(deps.models);
   const { baseVersion, config, options, plan } = earlier;
   const rows = await listRows(deps.postgres, earlier);
-  const costNanoUsdMax = parseUsd(plan.estimated_cost_usd?.[1]) ?? earlier.costLimitNanoUsd ?? 0n;
   const warnings = [{ code: 'rerun', message: `This run repeats ${earlier.id} with the same rows and settings.` }];
-  const run = { prompt, rows, baseVersion, config, options, plan, warnings, costNanoUsdMax };
-  return startRun(deps, { ...starting, run });
+  return startRun(deps, { ...starting, run: { prompt, rows, baseVersion, config, options, plan, warnings } });
 }

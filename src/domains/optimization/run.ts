@@ -45,6 +45,8 @@ export interface RunOptions {
   holdout_fraction: number;
   /** A hash of the keys of the holdout; null without one. */
   holdout_id: string | null;
+  /** Upper estimate of what the models with a price cost. Absent in runs of an older version. */
+  priced_cost_usd?: string;
 }
 
 export interface RunProgress extends Progress {

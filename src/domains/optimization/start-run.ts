@@ -33,8 +33,6 @@ export interface StartRunDeps {
 export interface RunToStart extends Pick<Run, 'baseVersion' | 'config' | 'options' | 'plan' | 'warnings'> {
   prompt: Pick<Item, 'id' | 'slug' | 'name'>;
   rows: readonly StoredRow[];
-  /** Estimate of what it costs, without what models without a price cost. */
-  costNanoUsdMax: bigint;
 }
 
 export interface Starting {
@@ -138,9 +136,10 @@ type Reserved = Pick<NewRun, 'reservationId' | 'costMaxNanoUsd'>;
 async function reserve(
   deps: StartRunDeps,
   projectId: string,
-  { config, costNanoUsdMax }: RunToStart,
+  { config, options, plan }: RunToStart,
 ): Promise<Reserved> {
-  const amountNanoUsd = parseUsd(config.budget.maxCostUsd) ?? costNanoUsdMax;
+  const estimate = options.priced_cost_usd ?? plan.estimated_cost_usd?.[1];
+  const amountNanoUsd = parseUsd(config.budget.maxCostUsd ?? estimate) ?? 0n;
   const expiresAt = new Date(Date.now() + storingMs);
   try {
     const { id, isBlocking } = await reserveBudget(deps, { projectId, amountNanoUsd, expiresAt });

@@ -7,7 +7,7 @@ import { arePicksCurrent, type PartSource, type PartsProject } from './load-part
 /** Limits of the cached compiled prompts: their number and their bytes. */
 const limits = { entriesMax: 2_000, bytesMax: 32 * 1024 * 1024 };
 
-/** A compilation in progress, and what all that came meanwhile wait for. */
+/** A compilation in progress, and the next one, which renders that came meanwhile wait for. */
 interface Compiling {
   now: Promise<CompiledPrompt>;
   next?: Promise<CompiledPrompt>;

@@ -63,13 +63,14 @@ export class SummaryTurns {
   }
 
   /**
-   * Summarizes the traces of a workspace's projects that are due, for about one second.
+   * Summarizes the traces of a workspace's projects that are due, for about one second. It begins with any project,
+   * because one may have enough for each turn.
    * @throws the error of Redis
    */
   async take(projects: readonly SummaryProject[], stopping: AbortSignal): Promise<void> {
     const endMs = performance.now() + turnMsMax;
     const isOver: IsOver = (done = 1) => stopping.aborted || (done > 0 && performance.now() > endMs);
-    let open = projects;
+    let open = projects.toSorted(() => Math.random() - 0.5);
     while (open.length > 0) {
       const more: SummaryProject[] = [];
       for (const project of open) {

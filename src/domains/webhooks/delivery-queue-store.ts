@@ -62,6 +62,30 @@ export async function claimDeliveries(
   });
 }
 
+/** Deliveries that one statement makes due. The others keep their times. */
+const madeDueMax = 5_000;
+
+/** Makes the next pending deliveries of a webhook due now, whatever they wait for. */
+export async function makeDue(
+  transaction: Postgres,
+  { id, projectId }: { id: string; projectId: string },
+): Promise<void> {
+  const now = transaction.fn.now();
+  const waiting = transaction('webhook_deliveries')
+    .where({ project_id: projectId, webhook_id: id, status: 'pending' })
+    .where('next_attempt_at', '>', now)
+    .where((free) => free.whereNull('lease').orWhere('leased_until', '<=', now))
+    .orderBy('next_attempt_at')
+    .limit(madeDueMax)
+    .forUpdate()
+    .skipLocked()
+    .select('id');
+  await transaction('webhook_deliveries')
+    .where({ project_id: projectId })
+    .whereIn('id', waiting)
+    .update({ next_attempt_at: now });
+}
+
 const inProgress = 'lease is not null and leased_until > now()';
 
 /** The recursion reads each endpoint with pending deliveries once, whatever their number. */

@@ -4,6 +4,7 @@ import type { AuditActor } from '../audit/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import { auditWebhook } from './audit-webhook.ts';
 import type { WebhookDeps } from './create-webhook.ts';
+import { makeDue } from './delivery-queue-store.ts';
 import { requireTarget } from './require-target.ts';
 import { unknownWebhook, type Webhook, webhookTag } from './webhook.ts';
 import { changeWebhook, deleteWebhookRow, lockWebhook } from './webhook-store.ts';
@@ -24,7 +25,7 @@ export type WebhookChanges = {
 };
 
 /**
- * Changes a webhook. A new URL or enabling it makes pending deliveries due again.
+ * Changes a webhook. A new URL or enabling it makes pending deliveries due: those that come first, at most 5,000.
  * @throws NotFoundError, PreconditionFailedError, InvalidError for a URL that is not allowed
  */
 export async function updateWebhook(
@@ -39,6 +40,7 @@ export async function updateWebhook(
     const { url, enabled } = changes;
     const restarts = (url !== undefined && url !== before.url) || (enabled === true && !before.enabled);
     const after = await changeWebhook(transaction, before, changes, { restarts });
+    if (restarts) await makeDue(transaction, after);
     const did = before.enabled && !after.enabled ? 'disabled' : 'updated';
     const details = { events: after.events, enabled: after.enabled, url_changed: after.url !== before.url };
     await auditWebhook(transaction, after, { actor, did, details });

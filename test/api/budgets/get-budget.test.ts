@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { nanoOf } from '../../support/analytics.ts';
 import { expectProblem, newKey, newProject, startApi, type TestApi } from '../../support/api.ts';
 import { aBudget, getBudget, pricedCall, putBudget } from '../../support/budgets.ts';
+import { anExecution, connectExecutions, noUsage } from '../../support/executions.ts';
 import { integerBetween, seededRandom } from '../../support/random.ts';
 import { aModelCall, newTraceId } from '../../support/spans.ts';
 import { listExecutions, sendSpans } from '../../support/traces.ts';
@@ -73,6 +74,35 @@ describe('200', () => {
     expect(nanoOf(body.remaining)).toBe(1_000_000_000_000n - sum(sent));
     const { body: list } = await listExecutions(api, project, { from: body.period_start ?? '', limit: 100 });
     expect(list.data.reduce((total, { cost }) => total + nanoOf(cost), 0n)).toBe(sum(sent));
+  });
+
+  test('what retention has removed from stats still counts for a month', async () => {
+    const project = await newProject(api);
+    const { clickhouse, store, close } = connectExecutions(api);
+    onTestFinished(close);
+    const atMs = Date.now() - 10 * 24 * 3_600_000;
+    const call = {
+      ...{
+        spanId: 'a'.repeat(16),
+        calls: 1,
+        startUnixNano: nanos(atMs),
+        durationMs: 1,
+        ttftMs: null,
+        status: 'ok' as const,
+      },
+      ...{ provider: 'openai', model: 'm', counted: true, usage: noUsage, costNanoUsd: 5_000_000_000n },
+      prompt: { id: '', name: '', version: 0, key: '' },
+    };
+    const times = { receivedAtMs: atMs, startUnixNano: nanos(atMs), endUnixNano: nanos(atMs + 1) };
+    await store([anExecution(project, { ...times, retentionDays: 7, costNanoUsd: 5_000_000_000n, calls: [call] })]);
+    await clickhouse.command({ query: 'OPTIMIZE TABLE execution_facts FINAL' });
+    await putBudget(api, project, { ...aBudget, amount: '1', period: 'total' });
+    expect((await getBudget(api, project)).body).toMatchObject({ spend: '5.000000', state: 'exceeded' });
+    const query = { from: new Date(atMs - 3_600_000).toISOString() };
+    const stats = await api.call<{ totals: { executions: number } }>('getStats', {
+      ...{ params: { project_id: project.id }, key: project.key, query },
+    });
+    expect(stats.body).toMatchObject({ totals: { executions: 0 } });
   });
 
   test('calls without a price are counted as unpriced', async () => {

@@ -130,7 +130,7 @@ describe('one connection too many', () => {
     expect(idle.map(({ socket }) => socket.closed)).toEqual([true, false]);
   });
 
-  test('closes one of the address that has most', async () => {
+  test('closes one of the network that has most', async () => {
     const { open } = await startSmall(3);
     const honest = await open(request, '127.0.0.2');
     const busy = [await open(request), await open(request)];

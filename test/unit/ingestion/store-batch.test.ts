@@ -59,7 +59,7 @@ describe('a batch', () => {
   });
 
   test('that has no answer again and again is given back, so that others have the write slot', async () => {
-    const stored = store(await entriesOf('a', 'b'), () => silence, '', { requestTimeoutMs: 200 });
+    const stored = store(await entriesOf('a', 'b'), () => silence, '', { requestTimeoutMs: 1_000 });
     await expect(stored).rejects.toMatchObject({ kind: 'unavailable' });
     expect(engine?.answers).toEqual(Array(4).fill(silence));
   });

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { oneTurn, Pace } from '../../../lib/pace.ts';
 import type { LogProjects } from '../../../queue/log-projects.ts';
 import { countSummaries } from '../../../queue/summary-counts.ts';
@@ -123,6 +124,12 @@ async function summarizeProjects(
   return outcomes;
 }
 
+/**
+ * Traces that had more rows than are summarized with their batch. Counting them again with each batch would read all
+ * their rows. Shared by all workspaces, 20,000 traces.
+ */
+const largeTraces = new LRUCache<string, true>({ max: 20_000, ttl: 600_000 });
+
 async function summarizeProject(
   deps: SummarizeBatchDeps,
   project: ProjectOfBatch,
@@ -135,7 +142,9 @@ async function summarizeProject(
 ): Promise<Outcome> {
   const { projectId, workspaceId, traces } = project;
   // A trace that is large by this batch alone need not be counted.
-  const counted = [...traces].filter(([, { rows }]) => rows <= smallTraceRowsMax).map(([traceId]) => traceId);
+  const isLarge = (traceId: string, rows: number) =>
+    rows > smallTraceRowsMax || largeTraces.has(`${projectId} ${traceId}`);
+  const counted = [...traces].flatMap(([traceId, { rows }]) => (isLarge(traceId, rows) ? [] : [traceId]));
   const joining = hasLogs ? joinLate(deps, project, joinTime) : Promise.resolve([]);
   const describing = clock.then(async (version) => {
     return { version, stored: await describeTraceRows(deps.clickhouse, projectId, counted) };
@@ -151,9 +160,11 @@ async function summarizeProject(
     if (resting !== undefined) await resting;
     if (isLeft.has(traceId)) continue;
     const known = stored.get(traceId);
-    const rows = Math.max(trace.rows, known?.rows ?? 0);
+    const wasLarge = isLarge(traceId, trace.rows);
+    const rows = wasLarge ? Number.POSITIVE_INFINITY : Math.max(trace.rows, known?.rows ?? 0);
+    if (rows > smallTraceRowsMax) largeTraces.set(`${projectId} ${traceId}`, true);
     // What is stored of a trace that was not counted is unknown.
-    const spans = trace.rows > smallTraceRowsMax ? undefined : spansAtHand(trace, known);
+    const spans = wasLarge ? undefined : spansAtHand(trace, known);
     if (spans !== undefined) atHand.push(spans);
     else if (rows > Math.min(smallTraceRowsMax, budget)) left.push(traceId);
     else {

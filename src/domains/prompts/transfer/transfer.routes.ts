@@ -108,11 +108,11 @@ const reportSchema = z
   .meta({ id: 'ImportReport' });
 
 /**
- * All workspaces share 8 imports that arrive or wait, and 2 that run; a running import holds a
- * database connection. A workspace has one import. A second one is refused with 429, and one beyond
- * 8 of all workspaces with 503.
+ * All workspaces share 64 imports that arrive, 8 that wait and 2 that run; a running import holds a
+ * database connection, one that arrives only a file. A workspace has one import. A second one is refused with 429, and
+ * one beyond these with 503.
  */
-const arriving = { name: 'imports', capacity: 8, perKey: 1, waitingPerKey: 0, waitingMax: 0 };
+const arriving = { name: 'imports', capacity: 64, perKey: 1, waitingPerKey: 0, waitingMax: 0 };
 const running = {
   name: 'imports',
   capacity: 2,
