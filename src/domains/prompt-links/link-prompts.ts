@@ -1,3 +1,4 @@
+import { reportsUsage } from '../../lib/span-kind.ts';
 import { buildTree, type StartedSpan, type TreeNode } from '../../lib/span-tree.ts';
 import type { SpanPrompt } from './prompt.ts';
 
@@ -6,6 +7,8 @@ export interface LinkableSpan extends StartedSpan {
   kind: string;
   responseId: string;
   prompt: SpanPrompt | null;
+  usage?: object | null;
+  costNanoUsd?: bigint | null;
 }
 
 /**
@@ -19,7 +22,8 @@ export function linkPrompts(spans: readonly LinkableSpan[]): Map<string, SpanPro
 
 /**
  * Returns the uses of prompts in one trace, by the id of the span that counts. Every model call
- * with a prompt counts; of nested calls with one response id only the innermost does. Another span
+ * with a prompt counts; of nested calls with one response id only the innermost that reports usage does, as in
+ * `sumUsage`, or the innermost if none reports it. Another span
  * that names a prompt counts if no span below it is a model call or names the same prompt.
  */
 export function promptCalls(spans: readonly LinkableSpan[]): Map<string, SpanPrompt> {
@@ -44,8 +48,10 @@ interface Visit {
   /** The prompt that model calls below inherit. */
   handsDown: SpanPrompt | null;
   callBelow: boolean;
-  /** Whether a span below is the same use. */
+  /** Whether another span is the same use and counts: one below, or {@link repeats}. */
   superseded: boolean;
+  /** The call above that this one shows again, without its usage. */
+  repeats: Visit | undefined;
   /**
    * Entries of outer spans in `open` that this span replaced. They are restored when the walk
    * leaves it.
@@ -74,7 +80,7 @@ function walk(spans: readonly LinkableSpan[]): Links {
 
 function visitOf(node: TreeNode<LinkableSpan>, above: Visit | undefined): Visit {
   const handsDown = nearer(node.span.prompt, above?.handsDown ?? null);
-  return { node, above, handsDown, callBelow: false, superseded: false, hidden: [], left: false };
+  return { node, above, handsDown, callBelow: false, superseded: false, repeats: undefined, hidden: [], left: false };
 }
 
 /**
@@ -88,6 +94,11 @@ function enter(visit: Visit, open: Map<string, Visit>): void {
   if (kind !== 'llm' && prompt !== null) uses.push(`prompt ${promptKey(prompt)}`);
   for (const key of uses) {
     const outer = open.get(key);
+    if (kind === 'llm' && outer !== undefined && reportsUsage(outer.node.span) && !reportsUsage(visit.node.span)) {
+      visit.superseded = true;
+      visit.repeats = outer;
+      return;
+    }
     if (outer !== undefined) outer.superseded = true;
     visit.hidden.push({ key, visit: outer });
     open.set(key, visit);
@@ -105,6 +116,7 @@ function leave(visit: Visit, open: Map<string, Visit>, { links, calls }: Links):
   if (visit.above !== undefined && (isCall || visit.callBelow)) visit.above.callBelow = true;
   if (link === null) return;
   links.set(span.spanId, link);
+  if (visit.repeats !== undefined) visit.repeats.handsDown ??= link;
   if (!visit.superseded && (isCall || !visit.callBelow)) calls.set(span.spanId, link);
 }
 

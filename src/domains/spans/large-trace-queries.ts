@@ -97,7 +97,7 @@ export async function findTraceTotals(
   const [row] = await readRows<TraceTotals>(clickhouse, {
     query: `SELECT count()::Float64 AS spans, countIf(status = 'error')::Float64 AS errors,
             (countIf(parent_span_id = ${noParent}) > 0)::Bool AS hasRoot,
-            minIf(start_unix_nano, start_unix_nano > 0) AS startNano,
+            min(start_unix_nano) AS startNano,
             max(if(start_unix_nano = 0 OR end_unix_nano < start_unix_nano, start_unix_nano, end_unix_nano)) AS endNano,
             toUnixTimestamp64Milli(max(received_at))::Float64 AS receivedAtMs,
             min(spans.normalizer_version) AS normalizerVersion,

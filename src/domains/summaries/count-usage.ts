@@ -1,4 +1,4 @@
-import { modelKinds } from '../../lib/span-kind.ts';
+import { modelKinds, reportsUsage } from '../../lib/span-kind.ts';
 import { compareStarts, type StartedSpan } from '../../lib/span-tree.ts';
 import { noUsage, type TokenUsage, usageParts } from '../spans/index.ts';
 
@@ -26,13 +26,15 @@ export interface CountedUsage extends UsageTotal {
    * The innermost model calls that report nothing, also those below a span that knows their sum.
    */
   silentSpanIds: Set<string>;
+  /** Model calls that report nothing, below one with the same response id that does: the same call again. */
+  repeatedSpanIds: Set<string>;
 }
 
 /**
  * Sums the usage of one trace so that nothing counts twice. The usage of every `llm` span counts.
  * Any other span, such as an agent or an embedding that repeats the sum of its calls, counts only
  * when nothing below it counted.
- * Of nested calls with one response id (two instrumentations of one call) the innermost counts. A
+ * Of nested calls with one response id (two instrumentations of one call) the innermost that reports something counts. A
  * model call that reports nothing counts as one call of unknown cost, the innermost of nested ones,
  * unless a span above it counts and so knows the sum.
  * Of a repeated span id the last span counts. A cycle of parents is cut at its earliest
@@ -41,7 +43,12 @@ export interface CountedUsage extends UsageTotal {
  */
 export function sumUsage(spans: readonly CountableSpan[]): CountedUsage {
   const nodes = nodesOf(spans);
-  const total: CountedUsage = { ...nothingUsed(), countedSpanIds: new Set(), silentSpanIds: new Set() };
+  const total: CountedUsage = {
+    ...nothingUsed(),
+    countedSpanIds: new Set(),
+    silentSpanIds: new Set(),
+    repeatedSpanIds: new Set(),
+  };
   for (const root of nodes.values()) if (root.parent === undefined) countBelow(root, total);
   for (const node of nodes.values()) if (!node.entered) countBelow(earliestOnCycle(node), total);
   return total;
@@ -82,6 +89,8 @@ interface Node {
   /** Whether a call below has the same response id and counts instead. */
   superseded: boolean;
   countedBelow: boolean;
+  /** The call above with the same response id, which is open again when the walk leaves this node. */
+  hidden: Node | undefined;
   /** The number of silent calls known when the walk entered this node. */
   silentBefore: number;
 }
@@ -96,6 +105,7 @@ function nodesOf(spans: readonly CountableSpan[]): Map<string, Node> {
       entered: false,
       superseded: false,
       countedBelow: false,
+      hidden: undefined,
       silentBefore: 0,
     });
   }
@@ -120,7 +130,7 @@ function countBelow(root: Node, total: CountedUsage): void {
   const stack = [root];
   for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
     if (!node.entered) {
-      enter(node, open, silent);
+      enter(node, { open, silent, total });
       for (const child of node.children) if (!child.entered) stack.push(child);
     } else {
       stack.pop();
@@ -130,12 +140,17 @@ function countBelow(root: Node, total: CountedUsage): void {
   for (const span of silent) count(span, total);
 }
 
-function enter(node: Node, open: Map<string, Node>, silent: readonly CountableSpan[]): void {
+function enter(node: Node, { open, silent, total }: Walk): void {
   node.entered = true;
   node.silentBefore = silent.length;
-  if (!isIdentifiedCall(node)) return;
+  if (!isIdentifiedCall(node)) {
+    const { kind, responseId, spanId } = node.span;
+    if (modelKinds.has(kind) && !reportsUsage(node.span) && open.has(responseId)) total.repeatedSpanIds.add(spanId);
+    return;
+  }
   const above = open.get(node.span.responseId);
   if (above !== undefined) above.superseded = true;
+  node.hidden = above;
   open.set(node.span.responseId, node);
 }
 
@@ -146,13 +161,15 @@ interface Walk {
 }
 
 function leave(node: Node, { open, silent, total }: Walk): void {
-  // A call above with this id stays superseded, so it need not be put back.
-  if (isIdentifiedCall(node)) open.delete(node.span.responseId);
-  const counts = reports(node) && (node.span.kind === 'llm' ? !node.superseded : !node.countedBelow);
+  if (isIdentifiedCall(node)) {
+    if (node.hidden === undefined) open.delete(node.span.responseId);
+    else open.set(node.span.responseId, node.hidden);
+  }
+  const counts = reportsUsage(node.span) && (node.span.kind === 'llm' ? !node.superseded : !node.countedBelow);
   if (counts) {
     silent.length = node.silentBefore;
     count(node.span, total);
-  } else if (isSilentCall(node) && silent.length === node.silentBefore) {
+  } else if (isSilentCall(node, total) && silent.length === node.silentBefore) {
     silent.push(node.span);
     total.silentSpanIds.add(node.span.spanId);
   }
@@ -164,21 +181,14 @@ function count(span: CountableSpan, total: CountedUsage): void {
   addSpan(total, span);
 }
 
-/** Returns whether a model call reports neither usage nor cost, and nothing below it counts. */
-function isSilentCall({ span, countedBelow }: Node): boolean {
-  return modelKinds.has(span.kind) && span.usage === null && span.costNanoUsd === null && !countedBelow;
+/** Returns whether a model call of its own reports neither usage nor cost, and nothing below it counts. */
+function isSilentCall({ span, countedBelow }: Node, { repeatedSpanIds }: CountedUsage): boolean {
+  const isSilent = span.usage === null && span.costNanoUsd === null && !countedBelow;
+  return isSilent && modelKinds.has(span.kind) && !repeatedSpanIds.has(span.spanId);
 }
 
 function isIdentifiedCall(node: Node): boolean {
-  return modelKinds.has(node.span.kind) && node.span.responseId !== '' && reports(node);
-}
-
-/**
- * Returns whether a span reports usage or a cost. A cost of 0 without tokens, as of a failed call,
- * adds nothing and must not hide the span above.
- */
-function reports({ span }: Node): boolean {
-  return span.usage !== null || (span.costNanoUsd ?? 0n) > 0n;
+  return modelKinds.has(node.span.kind) && node.span.responseId !== '' && reportsUsage(node.span);
 }
 
 /** Returns the span where a cycle of parents is cut. It is on the cycle, not merely below it. */

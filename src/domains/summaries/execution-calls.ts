@@ -39,7 +39,7 @@ const nothing = noUsage();
 
 /** The spans of a trace, and what is known of them. */
 interface Known {
-  counted: Pick<CountedUsage, 'countedSpanIds' | 'silentSpanIds'>;
+  counted: Pick<CountedUsage, 'countedSpanIds' | 'silentSpanIds' | 'repeatedSpanIds'>;
   /** The spans that count as a use of a prompt. */
   prompts: ReadonlyMap<string, SpanPrompt>;
 }
@@ -68,7 +68,7 @@ function isCall(span: LightSpan, { counted, prompts }: Known, aboveCalls: Readon
   const { spanId, kind, usage } = span;
   if (counted.countedSpanIds.has(spanId) || counted.silentSpanIds.has(spanId) || prompts.has(spanId)) return true;
   // A failed call can have a cost of 0 and no usage. It adds nothing, but it is a call.
-  return modelKinds.has(kind) && usage === null && !aboveCalls.has(spanId);
+  return modelKinds.has(kind) && usage === null && !aboveCalls.has(spanId) && !counted.repeatedSpanIds.has(spanId);
 }
 
 function callOf(span: LightSpan, { counted, prompts }: Known): ExecutionCall {

@@ -54,8 +54,7 @@ export function* summarizeInSteps(
   const prompted = promptCalls(ordered);
   // Failed calls have no usage to count, but a filter by model must find them too.
   const calls = ordered.filter(({ kind, spanId }) => modelKinds.has(kind) || counted.countedSpanIds.has(spanId));
-  // 0 is no time (OTLP). An execution does not begin in 1970 because one of its spans has none.
-  const start = (ordered.find(({ startUnixNano }) => startUnixNano > 0n) ?? ordered[0])?.startUnixNano ?? 0n;
+  const start = ordered[0]?.startUnixNano ?? 0n;
   const models = boundSet(distinct(calls.map((span) => span.model)), lengthOf);
   const providers = boundSet(distinct(calls.map((span) => span.provider)), lengthOf);
   const prompts = boundSet(usesOf(ordered, prompted), ({ id, name, key }) => id.length + name.length + key.length);

@@ -215,6 +215,22 @@ describe('200', () => {
     expect(byEnvironment.body.groups).toMatchObject([truthOf(inWindow)]);
   });
 
+  test('the cost of calls below an agent that knows their sum is not known', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project);
+    const agent = aSpan({ attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.usage.cost': 1 } });
+    const call = aSpan({
+      ...{ traceId: agent.traceId, parentSpanId: agent.spanId },
+      attributes: { 'gen_ai.operation.name': 'chat', 'promptlane.prompt.id': promptId },
+    });
+    await sendSpans(api, project.key, [agent, call]);
+    const { totals } = await until('the call', 30_000, async () => {
+      const { body } = await analytics(project, promptId);
+      return body.totals.executions === 1 && body;
+    });
+    expect(totals).toMatchObject({ cost: { total: null, avg: null }, unpriced_spans: 0 });
+  });
+
   test('calls that arrived with the text of the template only count once the prompt exists', async () => {
     const project = await newProject(api);
     const startMs = Date.now() - hourMs;

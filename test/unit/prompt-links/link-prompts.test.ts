@@ -121,6 +121,20 @@ describe('uses', () => {
     expect(calls(nested('s'))).toEqual(['inner p@1', 'outer p@1']);
   });
 
+  test('of nested calls with one response id are of the one that reports usage, with the prompt of either', () => {
+    const usage = { inputTokens: 1 };
+    const outer = { ...span('a', '', 'llm', null, 'r'), usage };
+    const inner = span('b', 'a', 'llm', prompt('p', 2), 'r');
+    expect(calls([outer, inner])).toEqual(['a p@2']);
+    expect(
+      calls([
+        { ...outer, prompt: prompt('own') },
+        { ...inner, prompt: null },
+      ]),
+    ).toEqual(['a own@1']);
+    expect(calls([outer, inner, { ...span('c', 'b', 'llm', null, 'r'), usage }])).toEqual(['c p@2']);
+  });
+
   test('of sibling calls with one response id are two', () => {
     const spans = [
       span('root', '', 'chain', prompt('p')),

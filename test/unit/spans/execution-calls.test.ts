@@ -66,6 +66,16 @@ describe('the calls of an execution', () => {
     ]);
   });
 
+  test('are one for nested spans with one response id of which the inner one reports nothing', () => {
+    const given = { kind: 'llm' as const, responseId: 'r' };
+    const named = { id: '', name: 'support', version: 1, rawVersion: '1', source: 'self' as const, key: '' };
+    const outer = lightSpan({ ...given, spanId: 'a'.repeat(16), usage: usageOf(5), costNanoUsd: 7n, prompt: named });
+    const inner = lightSpan({ ...given, spanId: 'b'.repeat(16), parentSpanId: outer.spanId });
+    const { calls, prompts, costNanoUsd } = summarizeExecution('p', [outer, inner]);
+    expect(calls).toMatchObject([{ spanId: outer.spanId, counted: true, prompt: { name: 'support' } }]);
+    expect([costNanoUsd, prompts.map(({ name, calls: uses }) => [name, uses])]).toEqual([7n, [['support', 1]]]);
+  });
+
   test('include one that failed without usage, and not an agent that repeats the sum of its calls', () => {
     const agent = lightSpan({ spanId: 'a'.repeat(16), kind: 'agent', usage: usageOf(5), costNanoUsd: 7n });
     const call = lightSpan({
