@@ -7,6 +7,8 @@ import { networkOf } from '../lib/network-of.ts';
  * thousand connections a second.
  */
 const newMin = 512;
+/** A client that has just connected sends its request within this time. */
+const newMsMax = 1_000;
 
 interface Connection {
   /** The network of its client. */
@@ -27,8 +29,8 @@ type Connections = Map<Socket, Connection>;
  * waits for a request is closed. It is one of the network that has most connections. Only if the new connection is of
  * another network, and that one has none that waits, it is one of any network.
  *
- * If more than `newMin` connections (or half the maximum) have never sent a request, it is one of these, because no
- * client needs to stay silent for longer than a moment. Otherwise it is one between two requests, or else one whose
+ * If more than `newMin` connections (or half the maximum) have never sent a request, it is one of these, of any network,
+ * because no client needs to stay silent for longer than a moment. Otherwise it is one between two requests, or else one whose
  * client has not read a response that is complete: its next requests wait for that. A connection whose request is
  * processed is never closed. If there is none to close, the new connection is closed.
  */
@@ -74,12 +76,18 @@ export class ConnectionRoom {
     });
   }
 
-  /** Closes connections that are between two requests, and from now on others when they have no request any more. */
+  /**
+   * Closes connections that are between two requests, those that have sent nothing after a second, and from now on
+   * others when they have no request any more.
+   */
   closeIdle(): void {
     this.#closesIdle = true;
     for (const [socket, { isSilent, answers, bytesAtRest }] of this.#open) {
       if (!isSilent && answers.size === 0 && socket.bytesRead === bytesAtRest) socket.destroy();
     }
+    setTimeout(() => {
+      for (const [socket, { isSilent }] of this.#open) if (isSilent && socket.bytesRead === 0) socket.destroy();
+    }, newMsMax).unref();
   }
 
   /** Closes all connections, also those that Node does not know any more because they requested a tunnel. */
@@ -108,23 +116,30 @@ export class ConnectionRoom {
   #makeRoom(newest: Socket): void {
     let most: Connections = new Map();
     for (const neighbors of this.#byNetwork.values()) if (neighbors.size > most.size) most = neighbors;
+    const manySilent = this.#silent > Math.min(newMin, this.#max / 2);
     const oldest =
-      this.#oldestWaiting(most, newest) ??
-      (most.has(newest) ? undefined : this.#oldestWaiting(this.#open, newest)) ??
+      (manySilent ? (oldestSilent(most, newest) ?? oldestSilent(this.#open, newest)) : undefined) ??
+      oldestWaiting(most, newest) ??
+      (most.has(newest) ? undefined : oldestWaiting(this.#open, newest)) ??
       newest;
     this.#forget(oldest);
     oldest.destroy();
   }
+}
 
-  #oldestWaiting(connections: Connections, newest: Socket): Socket | undefined {
-    const first = (matches: (connection: Connection, socket: Socket) => boolean): Socket | undefined => {
-      for (const [socket, connection] of connections) if (matches(connection, socket)) return socket;
-      return undefined;
-    };
-    const isIdle = ({ isSilent, answers }: Connection) => !isSilent && answers.size === 0;
-    const isSilent = (connection: Connection, socket: Socket) => connection.isSilent && socket !== newest;
-    const isUnread = ({ isSilent, answers: [current] }: Connection) => !isSilent && (current?.writableEnded ?? true);
-    const manySilent = this.#silent > Math.min(newMin, this.#max / 2);
-    return (manySilent ? undefined : first(isIdle)) ?? first(isSilent) ?? first(isUnread);
-  }
+type Matches = (connection: Connection) => boolean;
+const isIdle: Matches = ({ isSilent, answers }) => !isSilent && answers.size === 0;
+const isUnread: Matches = ({ isSilent, answers: [current] }) => !isSilent && (current?.writableEnded ?? true);
+
+function first(connections: Connections, matches: Matches, newest?: Socket): Socket | undefined {
+  for (const [socket, connection] of connections) if (socket !== newest && matches(connection)) return socket;
+  return undefined;
+}
+
+function oldestSilent(connections: Connections, newest: Socket): Socket | undefined {
+  return first(connections, ({ isSilent }) => isSilent, newest);
+}
+
+function oldestWaiting(connections: Connections, newest: Socket): Socket | undefined {
+  return first(connections, isIdle) ?? oldestSilent(connections, newest) ?? first(connections, isUnread);
 }

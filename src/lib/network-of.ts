@@ -5,12 +5,12 @@ const networkGroups = 4;
 
 /**
  * Returns what counts as one caller without credentials: an IPv4 address, or the /64 of an IPv6 address, of which one
- * caller has 2^64 addresses. It is '' for a connection that has ended.
+ * caller has 2^64 addresses. The own address of the machine stays as it is. It is '' for a connection that has ended.
  */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return '';
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  if (mapped !== undefined || !isIPv6(address) || address === '::1') return mapped ?? address;
   const [withoutZone = ''] = address.split('%', 1);
   const [left = '', right] = withoutZone.split('::');
   const groups = left === '' ? [] : left.split(':');

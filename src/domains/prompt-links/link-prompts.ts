@@ -116,7 +116,8 @@ function leave(visit: Visit, open: Map<string, Visit>, { links, calls }: Links):
   if (visit.above !== undefined && (isCall || visit.callBelow)) visit.above.callBelow = true;
   if (link === null) return;
   links.set(span.spanId, link);
-  if (visit.repeats !== undefined) visit.repeats.handsDown ??= link;
+  const { repeats } = visit;
+  if (repeats !== undefined && span.prompt !== null) repeats.handsDown = nearer(repeats.node.span.prompt, span.prompt);
   if (!visit.superseded && (isCall || !visit.callBelow)) calls.set(span.spanId, link);
 }
 

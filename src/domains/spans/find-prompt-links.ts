@@ -8,7 +8,12 @@ import { spanFields } from './span-fields.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
 
-const reader = rowReader(pick(spanFields, ['spanId', 'parentSpanId', 'startUnixNano', 'kind', 'responseId', 'prompt']));
+const reader = rowReader(
+  pick(spanFields, [
+    ...(['spanId', 'parentSpanId', 'startUnixNano', 'kind', 'responseId', 'prompt'] as const),
+    ...(['usage', 'costNanoUsd'] as const),
+  ]),
+);
 
 /**
  * Returns the prompt of every span that has one, its own or inherited, by span id. Of a very large

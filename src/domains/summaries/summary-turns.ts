@@ -70,7 +70,8 @@ export class SummaryTurns {
   async take(projects: readonly SummaryProject[], stopping: AbortSignal): Promise<void> {
     const endMs = performance.now() + turnMsMax;
     const isOver: IsOver = (done = 1) => stopping.aborted || (done > 0 && performance.now() > endMs);
-    let open = projects.toSorted(() => Math.random() - 0.5);
+    const from = Math.floor(Math.random() * projects.length);
+    let open = [...projects.slice(from), ...projects.slice(0, from)];
     while (open.length > 0) {
       const more: SummaryProject[] = [];
       for (const project of open) {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { nanoOf } from '../../support/analytics.ts';
 import { expectProblem, newKey, newProject, startApi, type TestApi } from '../../support/api.ts';
 import { aBudget, getBudget, pricedCall, putBudget } from '../../support/budgets.ts';
+import { changeTables } from '../../support/change-tables.ts';
 import { anExecution, connectExecutions, noUsage } from '../../support/executions.ts';
 import { integerBetween, seededRandom } from '../../support/random.ts';
 import { aModelCall, newTraceId } from '../../support/spans.ts';
@@ -78,7 +79,7 @@ describe('200', () => {
 
   test('what retention has removed from stats still counts for a month', async () => {
     const project = await newProject(api);
-    const { clickhouse, store, close } = connectExecutions(api);
+    const { store, close } = connectExecutions(api);
     onTestFinished(close);
     const atMs = Date.now() - 10 * 24 * 3_600_000;
     const call = {
@@ -95,7 +96,7 @@ describe('200', () => {
     };
     const times = { receivedAtMs: atMs, startUnixNano: nanos(atMs), endUnixNano: nanos(atMs + 1) };
     await store([anExecution(project, { ...times, retentionDays: 7, costNanoUsd: 5_000_000_000n, calls: [call] })]);
-    await clickhouse.command({ query: 'OPTIMIZE TABLE execution_facts FINAL' });
+    await changeTables({ query: 'OPTIMIZE TABLE execution_facts FINAL' });
     await putBudget(api, project, { ...aBudget, amount: '1', period: 'total' });
     expect((await getBudget(api, project)).body).toMatchObject({ spend: '5.000000', state: 'exceeded' });
     const query = { from: new Date(atMs - 3_600_000).toISOString() };

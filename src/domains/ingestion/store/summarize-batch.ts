@@ -142,9 +142,10 @@ async function summarizeProject(
 ): Promise<Outcome> {
   const { projectId, workspaceId, traces } = project;
   // A trace that is large by this batch alone need not be counted.
-  const isLarge = (traceId: string, rows: number) =>
-    rows > smallTraceRowsMax || largeTraces.has(`${projectId} ${traceId}`);
-  const counted = [...traces].flatMap(([traceId, { rows }]) => (isLarge(traceId, rows) ? [] : [traceId]));
+  const counted = [...traces].flatMap(([traceId, { rows }]) =>
+    rows > smallTraceRowsMax || largeTraces.has(`${projectId} ${traceId}`) ? [] : [traceId],
+  );
+  const isCounted = new Set(counted);
   const joining = hasLogs ? joinLate(deps, project, joinTime) : Promise.resolve([]);
   const describing = clock.then(async (version) => {
     return { version, stored: await describeTraceRows(deps.clickhouse, projectId, counted) };
@@ -160,11 +161,10 @@ async function summarizeProject(
     if (resting !== undefined) await resting;
     if (isLeft.has(traceId)) continue;
     const known = stored.get(traceId);
-    const wasLarge = isLarge(traceId, trace.rows);
-    const rows = wasLarge ? Number.POSITIVE_INFINITY : Math.max(trace.rows, known?.rows ?? 0);
+    const rows = isCounted.has(traceId) ? Math.max(trace.rows, known?.rows ?? 0) : Number.POSITIVE_INFINITY;
     if (rows > smallTraceRowsMax) largeTraces.set(`${projectId} ${traceId}`, true);
     // What is stored of a trace that was not counted is unknown.
-    const spans = wasLarge ? undefined : spansAtHand(trace, known);
+    const spans = isCounted.has(traceId) ? spansAtHand(trace, known) : undefined;
     if (spans !== undefined) atHand.push(spans);
     else if (rows > Math.min(smallTraceRowsMax, budget)) left.push(traceId);
     else {
