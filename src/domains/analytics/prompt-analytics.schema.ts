@@ -39,9 +39,9 @@ const measures = {
   cost: z.object({ total: money, avg: money, p95: money }).meta({
     id: 'CallCost',
     description:
-      'US dollars as decimal strings, over the calls with a known cost. `total` is null if something was used and no cost is known',
+      'US dollars as decimal strings, over the calls with a known cost. `total` is null if no cost is known and that of at least one call is not',
   }),
-  unpriced_spans: count.meta({ description: 'Calls whose cost is not known' }),
+  unpriced_spans: count.meta({ description: 'Calls that count and whose cost is not known' }),
   first_used_at: z.iso.datetime().nullable(),
   last_used_at: z.iso.datetime().nullable(),
   unique_users: count,

@@ -55,7 +55,7 @@ const usageSchema = z.object({
   judge_calls: z.int(),
   tokens_in: z.int(),
   tokens_out: z.int(),
-  cost_usd: usd.nullable().meta({ description: 'Null if a model of the run has no price' }),
+  cost_usd: usd.nullable().meta({ description: 'Null if a model that the run calls has no price' }),
   estimated: z.boolean().meta({ description: 'Whether a part is estimated, because the endpoint did not report it' }),
 });
 

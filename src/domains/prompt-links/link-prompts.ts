@@ -117,7 +117,9 @@ function leave(visit: Visit, open: Map<string, Visit>, { links, calls }: Links):
   if (link === null) return;
   links.set(span.spanId, link);
   const { repeats } = visit;
-  if (repeats !== undefined && span.prompt !== null) repeats.handsDown = nearer(repeats.node.span.prompt, span.prompt);
+  if (repeats !== undefined && span.prompt !== null) {
+    repeats.handsDown = nearer(repeats.node.span.prompt, nearer(span.prompt, repeats.handsDown));
+  }
   if (!visit.superseded && (isCall || !visit.callBelow)) calls.set(span.spanId, link);
 }
 

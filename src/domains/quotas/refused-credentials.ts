@@ -47,7 +47,7 @@ export class RefusedCredentials {
     if (granted) return;
     throw new RateLimitedError(
       'rate_limited',
-      `This address sent more than ${limit} requests without valid credentials within ${windowMs / 1_000} s.`,
+      `This network sent more than ${limit} requests without valid credentials within ${windowMs / 1_000} s.`,
       { retryAfterS: (results[0]?.retryMs ?? windowMs) / 1_000, cause },
     );
   }

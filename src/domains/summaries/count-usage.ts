@@ -34,9 +34,9 @@ export interface CountedUsage extends UsageTotal {
  * Sums the usage of one trace so that nothing counts twice. The usage of every `llm` span counts.
  * Any other span, such as an agent or an embedding that repeats the sum of its calls, counts only
  * when nothing below it counted.
- * Of nested calls with one response id (two instrumentations of one call) the innermost that reports something counts. A
- * model call that reports nothing counts as one call of unknown cost, the innermost of nested ones,
- * unless a span above it counts and so knows the sum.
+ * Of nested calls with one response id (two instrumentations of one call) the innermost that reports
+ * something counts. A model call that reports nothing counts as one call of unknown cost, the
+ * innermost of nested ones, unless a span above it counts and so knows the sum.
  * Of a repeated span id the last span counts. A cycle of parents is cut at its earliest
  * span, as in `buildTree`. So the result does not depend on the order of spans with different ids.
  * O(n), no recursion.
@@ -169,7 +169,7 @@ function leave(node: Node, { open, silent, total }: Walk): void {
   if (counts) {
     silent.length = node.silentBefore;
     count(node.span, total);
-  } else if (isSilentCall(node, total) && silent.length === node.silentBefore) {
+  } else if (isSilentCall(node) && silent.length === node.silentBefore) {
     silent.push(node.span);
     total.silentSpanIds.add(node.span.spanId);
   }
@@ -181,10 +181,9 @@ function count(span: CountableSpan, total: CountedUsage): void {
   addSpan(total, span);
 }
 
-/** Returns whether a model call of its own reports neither usage nor cost, and nothing below it counts. */
-function isSilentCall({ span, countedBelow }: Node, { repeatedSpanIds }: CountedUsage): boolean {
-  const isSilent = span.usage === null && span.costNanoUsd === null && !countedBelow;
-  return isSilent && modelKinds.has(span.kind) && !repeatedSpanIds.has(span.spanId);
+/** Returns whether a model call reports neither usage nor cost, and nothing below it counts. */
+function isSilentCall({ span, countedBelow }: Node): boolean {
+  return modelKinds.has(span.kind) && span.usage === null && span.costNanoUsd === null && !countedBelow;
 }
 
 function isIdentifiedCall(node: Node): boolean {

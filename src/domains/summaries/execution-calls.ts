@@ -66,9 +66,11 @@ export function errorsOf(spans: readonly LightSpan[]): ExecutionErrors[] {
 
 function isCall(span: LightSpan, { counted, prompts }: Known, aboveCalls: ReadonlySet<string>): boolean {
   const { spanId, kind, usage } = span;
-  if (counted.countedSpanIds.has(spanId) || counted.silentSpanIds.has(spanId) || prompts.has(spanId)) return true;
+  if (counted.countedSpanIds.has(spanId) || prompts.has(spanId)) return true;
+  if (counted.repeatedSpanIds.has(spanId)) return false;
+  if (counted.silentSpanIds.has(spanId)) return true;
   // A failed call can have a cost of 0 and no usage. It adds nothing, but it is a call.
-  return modelKinds.has(kind) && usage === null && !aboveCalls.has(spanId) && !counted.repeatedSpanIds.has(spanId);
+  return modelKinds.has(kind) && usage === null && !aboveCalls.has(spanId);
 }
 
 function callOf(span: LightSpan, { counted, prompts }: Known): ExecutionCall {

@@ -20,7 +20,7 @@ export function labelEndpoints<Content>(resource: ItemResource<Content>) {
 const labelParams = (kind: ItemKind) => projectParams.extend({ ...idOrSlugParam(kind), label: labelName });
 
 const ofTag = ({ noun }: ItemKind) =>
-  `\`If-Match\` is compared with the entity tag of the ${noun}, which changes when any of its labels moves. With \`*\`, the label must exist.`;
+  `\`If-Match\` is compared with the entity tag of the ${noun}, as read for the newest version, for the version that has the label, or, in a PUT, for the version that gets it. It changes when any label moves. With \`*\`, the label must exist.`;
 
 function putEndpoint<Content>({ collection, title, path }: ItemResource<Content>) {
   const { kind } = collection;

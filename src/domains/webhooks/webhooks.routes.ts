@@ -118,8 +118,8 @@ function updateEndpoint(deps: WebhooksDeps) {
     path: `${path}/{webhook_id}`,
     summary: 'Change a webhook',
     description:
-      'An absent field does not change. Null clears the description. Enabling a webhook, or changing its URL, also sends its ' +
-      'pending deliveries at once. Deliveries of a disabled webhook wait, and fail 24 hours after their event.',
+      'An absent field does not change. Null clears the description. Enabling a webhook, or changing its URL, makes the ' +
+      'first 5,000 of its pending deliveries due at once. The others keep their times. Deliveries of a disabled webhook wait, and fail 24 hours after their event.',
     params: webhookParams,
     body: updateWebhookBody,
     conditional: 'writes',

@@ -28,7 +28,7 @@ type Span = TimedSpan & CountableSpan & { status: string };
  */
 export function sumSubtrees<S extends Span>({ nodes }: Tree<S>): SubtreeTotal[] {
   // Counting cuts cycles where the tree cut them.
-  const { countedSpanIds, silentSpanIds, repeatedSpanIds } = sumUsage(nodes.map(({ span }) => span));
+  const { countedSpanIds, silentSpanIds } = sumUsage(nodes.map(({ span }) => span));
   const isSilent = nodes.map(({ span }) => silentSpanIds.has(span.spanId));
   const counts = nodes.map(({ span }, order) => countedSpanIds.has(span.spanId) && !isSilent[order]);
   const totals = nodes.map(({ span }, order) => ownTotal(span, counts[order] === true));
@@ -45,9 +45,7 @@ export function sumSubtrees<S extends Span>({ nodes }: Tree<S>): SubtreeTotal[] 
     if (!counts[parent.order]) silent[parent.order] = (silent[parent.order] ?? 0) + (silent[order] ?? 0);
   }
   totals.forEach((total, order) => {
-    // What a repeated call cost is known of the call above only.
-    const repeated = Number(repeatedSpanIds.has(itemAt(nodes, order).span.spanId));
-    total.used.unpricedSpans += (silent[order] ?? 0) + repeated;
+    total.used.unpricedSpans += silent[order] ?? 0;
   });
   return totals;
 }
