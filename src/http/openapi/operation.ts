@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { Access, Contract, MediaType } from '../endpoint.ts';
 import { problemContentType } from '../problem.ts';
@@ -110,8 +111,9 @@ function responses(contract: Contract, schemas: SchemaRegistry): Record<string, 
   }
   for (const [status, codes] of problemsOf(contract)) {
     const own = answers[status];
+    const phrase = STATUS_CODES[status] ?? String(status);
     answers[status] = {
-      description: own ? `${String(own.description)}; or ${codes.join(', ')}` : codes.join(', '),
+      description: own ? `${String(own.description)}; or ${phrase}` : phrase,
       headers: responseHeaders(contract, status),
       'x-problem-codes': codes,
       content: { ...Object(own?.content), ...errorContent(contract, codes, schemas) },
