@@ -23,7 +23,7 @@ import { promptKind } from '../domains/prompts/index.ts';
 import {
   admitRequest,
   exportQuotaMetrics,
-  feedbackTokenCheck,
+  feedbackTokenChecks,
   Limiter,
   RefusedCredentials,
   unlimitedHeaders,
@@ -32,6 +32,7 @@ import { createRendering } from '../domains/rendering/index.ts';
 import { TemplateThreads } from '../domains/templates/index.ts';
 import { ItemCache } from '../domains/versioned/index.ts';
 import { exportWebhookMetrics } from '../domains/webhooks/index.ts';
+import type { WorkspaceScope } from '../domains/workspaces/index.ts';
 import { createApp } from '../http/app.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi/document.ts';
@@ -157,17 +158,19 @@ export function createApiProcess(config: Config): ApiProcess {
       refusedCredentials.count(networkOf(request.socket.remoteAddress), () =>
         authorize(authentication, request, endpoint.access, params, bodyCredential),
       ),
-    admit: (_request, response, { rateClass, metered }, principal) =>
-      admitRequest(
+    admit: (_request, response, { rateClass, metered }, principal) => {
+      const limited = limitedWorkspaceOf(principal);
+      return admitRequest(
         { limiter },
         {
           rateClass,
           metered,
-          limited: limitedWorkspaceOf(principal),
-          within: feedbackLimitOf(principal),
+          limited,
+          within: feedbackLimitsOf(principal, limited),
           setHeaders: (headers) => setHeaders(response, headers),
         },
-      ),
+      );
+    },
     idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     whyStuck: (lane) => whyStuck(probes, lane),
     logger,
@@ -212,9 +215,9 @@ export function createApiProcess(config: Config): ApiProcess {
   };
 }
 
-function feedbackLimitOf(principal: Principal | undefined) {
-  if (principal?.type !== 'feedback_token') return undefined;
-  return feedbackTokenCheck(principal.project.workspaceId, principal.traceId);
+function feedbackLimitsOf(principal: Principal | undefined, limited: WorkspaceScope | undefined) {
+  if (principal?.type !== 'feedback_token' || limited === undefined) return undefined;
+  return feedbackTokenChecks(limited, principal.traceId);
 }
 
 function describeApi(endpoints: readonly Endpoint<Principal>[]): Promise<object> {

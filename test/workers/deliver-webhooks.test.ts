@@ -242,6 +242,24 @@ describe('a receiver', () => {
     });
   });
 
+  test('that gets another URL during an attempt is not disabled by the former endpoint', async () => {
+    lane = api.startLane({ timeoutMs: 3_000 });
+    const project = await newProject(api);
+    const answers: ServerResponse[] = [];
+    const leaving = await receive((response) => void answers.push(response));
+    const webhook = await newWebhook(api, project, leaving);
+    const eventId = await sendTest(api, project, webhook);
+    await until('the attempt is in progress', 5_000, () => answers.length === 1);
+    const works = await receive((response) => response.end());
+    await okIn(api, project, 'updateWebhook', { params: { webhook_id: webhook.id }, body: { url: works.url } });
+    answers[0]?.writeHead(410, { 'Retry-After': '3600' }).end();
+    expect(await untilDelivered(api, project, webhook, eventId)).toMatchObject({
+      status: 'succeeded',
+      attempt_count: 2,
+    });
+    expect(await getWebhook(project, webhook)).toMatchObject({ enabled: true, disabled_reason: null });
+  });
+
   test('gets nothing while its secret cannot be read, and the delivery says why', async () => {
     lane = api.startLane({ ...quickTimes, windowMs: 200 }, 'another pepper of 24 characters');
     const project = await newProject(api);

@@ -7,7 +7,10 @@ import type { KeyedCalls, PromptFeedback } from './feedback-of-prompt.ts';
 import { isRetained } from './retained.ts';
 import { distinct, storedCost } from './stats-queries.ts';
 
-const settings = { ...sumSettings, max_result_rows: '50000', max_result_bytes: `${32 * 1024 * 1024}` } as const;
+const settings = {
+  ...sumSettings,
+  ...{ max_result_rows: '50000', max_result_bytes: `${32 * 1024 * 1024}`, max_memory_usage: '1000000000' },
+} as const;
 
 export const groupings = ['version', 'model', 'environment', 'label'] as const;
 export type Grouping = (typeof groupings)[number];

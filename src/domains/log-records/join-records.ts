@@ -1,7 +1,7 @@
 import { originOf, TooLargeError } from '../../lib/errors.ts';
 import { groupsOf, mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { isTooMuchMemory } from '../../stores/clickhouse/statements.ts';
+import { isTooMuchMemory } from '../../stores/clickhouse/errors.ts';
 import { normalizeSpan } from '../conventions/index.ts';
 import { readJoinedText, readRecords } from '../conventions/reads.ts';
 import { insertSpans, type NormalizedSpan, type SpanCost, type SpanRow, spanTable } from '../spans/index.ts';

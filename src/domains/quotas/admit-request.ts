@@ -14,8 +14,8 @@ export interface AdmittedRequest {
    * The workspace whose limits apply. Undefined if none apply: on open routes and for the operator.
    */
   limited: WorkspaceScope | undefined;
-  /** A narrower limit within the workspace, such as that of one feedback token. */
-  within?: RateCheck | undefined;
+  /** Narrower limits within the workspace, such as those of feedback tokens. */
+  within?: readonly RateCheck[] | undefined;
   setHeaders: (headers: Headers) => void;
 }
 
@@ -27,11 +27,11 @@ export interface AdmittedRequest {
  */
 export async function admitRequest(
   { limiter }: { limiter: Limiter },
-  { rateClass, metered, limited, within, setHeaders }: AdmittedRequest,
+  { rateClass, metered, limited, within = [], setHeaders }: AdmittedRequest,
 ): Promise<void> {
   if (limited === undefined || rateClass === 'none') return setHeaders(unlimitedHeaders(rateClass));
   if (rateClass === 'ingest') return admitIngest(limiter, limited, { metered: metered !== false, setHeaders });
-  const checks = [...rateChecks(limited, limitsOf(limited), { [rateClass]: 1 }), ...(within ? [within] : [])];
+  const checks = [...rateChecks(limited, limitsOf(limited), { [rateClass]: 1 }), ...within];
   if (checks.length === 0) return setHeaders(unlimitedHeaders(rateClass));
   applyOutcome(await limiter.checkOpen(checks), checks, setHeaders);
 }

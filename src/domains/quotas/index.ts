@@ -3,7 +3,7 @@ export { type BoundWebhookDeps, boundWebhook } from './bound-webhook.ts';
 export { chargeIngest, chargeUnkept, type IngestCaller, type IngestCost } from './charge-ingest.ts';
 export { consumeQuota } from './consume-quota.ts';
 export { exportQuotaMetrics } from './export-quota-metrics.ts';
-export { feedbackTokenCheck } from './feedback-token-check.ts';
+export { feedbackTokenChecks } from './feedback-token-check.ts';
 export { Limiter } from './limiter.ts';
 export { unlimitedHeaders } from './rate-headers.ts';
 export { RefusedCredentials } from './refused-credentials.ts';

@@ -8,6 +8,8 @@ export interface AttemptState {
   /** Since the first failure after the last success; 0 if there is none. */
   failingForMs: number;
   expiresInMs: number;
+  /** Whether the webhook got another URL since the attempt began. */
+  isOfFormerUrl: boolean;
 }
 
 /** What follows from an attempt. */
@@ -27,13 +29,14 @@ export interface Verdict {
  */
 export async function lockAttempt(
   transaction: Postgres,
-  { id, lease, webhook_id, workspace_id }: ClaimedDelivery,
+  { id, lease, webhook_id, workspace_id, url }: ClaimedDelivery,
 ): Promise<AttemptState | undefined> {
   const webhook = await transaction('webhooks')
     .where({ id: webhook_id, workspace_id, deleted_at: null })
     // Makers of deliveries, which reference it, do not wait.
     .forNoKeyUpdate()
-    .first<{ consecutive_failures: number; failing_for: string } | undefined>(
+    .first<{ url: string; consecutive_failures: number; failing_for: string } | undefined>(
+      'url',
       'consecutive_failures',
       transaction.raw("extract(epoch from coalesce(now() - failing_since, interval '0')) * 1000 as failing_for"),
     );
@@ -49,6 +52,7 @@ export async function lockAttempt(
     consecutiveFailures: consecutive_failures,
     failingForMs: Number(failing_for),
     expiresInMs: Number(delivery.expires_in),
+    isOfFormerUrl: webhook.url !== url,
   };
 }
 
@@ -61,7 +65,8 @@ export async function storeAttempt(
     verdict,
     startedAt,
     durationMs,
-  }: { result: SendResult; verdict: Verdict; startedAt: Date; durationMs: number },
+    isOfFormerUrl,
+  }: { result: SendResult; verdict: Verdict; startedAt: Date; durationMs: number; isOfFormerUrl: boolean },
 ): Promise<void> {
   const after = (ms: number) => transaction.raw("now() + ? * interval '1 millisecond'", [Math.round(ms)]);
   const { status, retryInMs, pauseMs, slow, disabled } = verdict;
@@ -81,6 +86,8 @@ export async function storeAttempt(
       ...{ status, lease: null, leased_until: null },
       ...(isPending ? { next_attempt_at: after(retryInMs) } : { finished_at: transaction.fn.now() }),
     });
+  // It says nothing about the endpoint that the webhook has now.
+  if (isOfFormerUrl) return;
   const failed = status !== 'succeeded';
   await transaction('webhooks')
     .where({ id: webhook_id, workspace_id })

@@ -165,6 +165,14 @@ export async function pruneEvents(
 ): Promise<void> {
   const old = postgres('events')
     .where('created_at', '<', new Date(nowMs - keptMs))
+    // A redelivery that waits was promised for a day.
+    .whereNotExists((pending) =>
+      pending
+        .from('webhook_deliveries')
+        .whereRaw('webhook_deliveries.event_id = events.id')
+        .where('status', 'pending')
+        .select(postgres.raw('1')),
+    )
     .orderBy('created_at')
     .limit(prunedAtOnce);
   await deleteInSlices(prunedAtOnce, async () => {

@@ -57,6 +57,7 @@ export function judgeAttempt(
 ): Verdict {
   const slow = durationMs > times.slowMs;
   if (result.error === null) return { status: 'succeeded', retryInMs: 0, pauseMs: null, slow, disabled: null };
+  if (state.isOfFormerUrl) return { status: 'pending', retryInMs: 0, pauseMs: null, slow, disabled: null };
   const askedMs = Math.min(result.retryAfterMs ?? 0, times.retryAfterMsMax);
   const spread = (ms: number) => ms * (jitter.from + jitter.width * random);
   const retryInMs = Math.max(spread(waitAfter(times, state.attempts)), askedMs);

@@ -146,7 +146,8 @@ async function deliver(lane: Lane, delivery: ClaimedDelivery): Promise<void> {
       if (state === undefined) return undefined;
       const known = { ...state, attempts: delivery.attempts };
       const judged = judgeAttempt(times, known, { result, durationMs, random: Math.random() });
-      await storeAttempt(transaction, delivery, { result, verdict: judged, startedAt, durationMs });
+      const { isOfFormerUrl } = state;
+      await storeAttempt(transaction, delivery, { result, verdict: judged, startedAt, durationMs, isOfFormerUrl });
       if (judged.disabled !== null) await auditDisabled(transaction, delivery, judged);
       return judged;
     });

@@ -52,6 +52,25 @@ export function isSilence(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error && error.message.startsWith('Timeout error');
 }
 
+/**
+ * Errors that pass, but may be caused by the statement: timeout (159) and memory limit (241). The other
+ * passing codes concern ClickHouse itself.
+ */
+const memoryCode = '241';
+const doubtfulCodes = new Set(['159', memoryCode]);
+/** The memory limit of the whole server, not of the statement: no other statement would succeed. */
+const ofTheServer = /\btotal\b/i;
+
+/** Returns whether ClickHouse answered that a statement took too long or too much memory. A smaller one may succeed. */
+export function isDoubtfulError(error: unknown): boolean {
+  return isServerAnswer(error) && doubtfulCodes.has(error.code) && !ofTheServer.test(error.message);
+}
+
+/** Returns whether ClickHouse answered that a statement took too much memory. One that reads less may succeed. */
+export function isTooMuchMemory(error: unknown): boolean {
+  return isDoubtfulError(error) && isServerAnswer(error) && error.code === memoryCode;
+}
+
 function isTransportError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string') return isNetworkCode(error.code);
@@ -105,9 +124,13 @@ export function recognizeClickHouseError(error: unknown): unknown {
 
 /**
  * Converts an error of a read to one for its caller, like {@link recognizeClickHouseError}, and to UnavailableError
- * also where an insert would not be sent again.
+ * also where an insert would not be sent again. A read that takes more memory than it may would not succeed later.
  */
 export function recognizeReadError(error: unknown): unknown {
+  if (isTooMuchMemory(error)) {
+    const text = 'The query would take too much memory. Request a shorter window or fewer groups.';
+    return new TooLargeError('query_too_large', text, { cause: error });
+  }
   return isOfEngine(error) ? clickHouseAway(error) : recognizeClickHouseError(error);
 }
 

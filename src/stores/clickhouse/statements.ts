@@ -1,7 +1,7 @@
 import { type CommandParams, ResultSet, type Row as RowOfAnswer } from '@clickhouse/client';
 import { oneTurn, Pace } from '../../lib/pace.ts';
 import type { ClickHouse, ClickHouseSettings } from './client.ts';
-import { clickHouseAway, isServerAnswer, recognizeClickHouseError, recognizeReadError } from './errors.ts';
+import { clickHouseAway, recognizeClickHouseError, recognizeReadError } from './errors.ts';
 import type { RowReader } from './row-reader.ts';
 
 /** A query, its parameters and settings, and whether its rows are objects or arrays. */
@@ -143,23 +143,4 @@ export function rowsOf<Row>(
   // Otherwise values such as NaN would become null.
   const clickhouse_settings = { ...settings, output_format_json_quote_denormals: 1 } as const;
   return readFields(clickhouse, reader, { query, query_params, clickhouse_settings });
-}
-
-/**
- * Errors that pass, but may be caused by the statement: timeout (159) and memory limit (241). The other
- * passing codes concern ClickHouse itself.
- */
-const memoryCode = '241';
-const doubtfulCodes = new Set(['159', memoryCode]);
-/** The memory limit of the whole server, not of the statement: no other statement would succeed. */
-const ofTheServer = /\btotal\b/i;
-
-/** Returns whether ClickHouse answered that a statement took too long or too much memory. A smaller one may succeed. */
-export function isDoubtfulError(error: unknown): boolean {
-  return isServerAnswer(error) && doubtfulCodes.has(error.code) && !ofTheServer.test(error.message);
-}
-
-/** Returns whether ClickHouse answered that a statement took too much memory. One that reads less may succeed. */
-export function isTooMuchMemory(error: unknown): boolean {
-  return isDoubtfulError(error) && isServerAnswer(error) && error.code === memoryCode;
 }

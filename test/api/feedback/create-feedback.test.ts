@@ -331,6 +331,20 @@ describe('429', () => {
     expect(refused[0]?.headers.get('access-control-allow-origin')).toBe('*');
     expect((await give(body)).status).toBe(200);
   });
+
+  test('the tokens of many traces together may use half of the writes of the workspace', async () => {
+    const project = await newProject(api, 'free');
+    const tokens = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const traceId = newTraceId();
+        return { token: await newFeedbackToken(api, project, traceId), body: onTrace({ trace_id: traceId }) };
+      }),
+    );
+    const sent = Array.from({ length: 20 }, () => tokens).flat();
+    const answers = await Promise.all(sent.map((each) => api.call('createFeedback', each)));
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
+    expect((await giveFeedback(api, project, onTrace())).status).toBe(201);
+  });
 });
 
 test('what is stored is counted by target', async () => {

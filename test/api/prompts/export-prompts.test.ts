@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { expectProblem, newProject, type ProjectOfTest } from '../../support/api.ts';
 import { usePromptApi } from '../../support/prompt-api.ts';
@@ -42,6 +43,48 @@ describe('200', () => {
     await it.ok('deletePrompt', 'x', options);
     expect(await linesOf(project)).toEqual([]);
   });
+});
+
+describe('200, while the clients of eight other workspaces do not read their exports', () => {
+  test('an export begins after they had five seconds', { timeout: 120_000 }, async () => {
+    const lines = await manyVersions();
+    const sockets: Socket[] = [];
+    for (let times = 0; times < 8; times++) {
+      const project = await newProject(it.api);
+      const url = `${it.api.url}/api/projects/${project.id}/prompts/import`;
+      const headers = { 'X-API-Key': project.key, 'Content-Type': 'application/x-ndjson' };
+      const imported = await fetch(url, { method: 'POST', headers, body: lines });
+      expect(imported.status, await imported.text()).toBe(200);
+      sockets.push(await unreadExport(project));
+    }
+    const answer = await exported(await newProject(it.api));
+    expect(answer.status, answer.text).toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  /** Returns an export that is larger than what the kernel keeps for a client that does not read. */
+  async function manyVersions(): Promise<string> {
+    const project = await newProject(it.api);
+    const options = { key: project.key, params: { project_id: project.id } };
+    const body = { name: 'Large', slug: 'large', type: 'text', template: 'x' };
+    await it.ok('createPrompt', '', { ...options, body });
+    for (let version = 2; version <= 25; version++) {
+      const template = String.fromCodePoint(0x4e00 + version).repeat(250_000);
+      await it.ok('updatePrompt', 'large', { ...options, body: { template } });
+    }
+    return (await exported(project)).text;
+  }
+
+  /** Requests an export and resolves when it has begun. */
+  function unreadExport({ id, key }: ProjectOfTest): Promise<Socket> {
+    const { hostname, port } = new URL(it.api.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    socket.write(`GET /api/projects/${id}/prompts/export HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`);
+    return new Promise((resolve) => {
+      socket.once('readable', () => resolve(socket));
+    });
+  }
 });
 
 describe('400', () => {

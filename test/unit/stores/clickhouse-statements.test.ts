@@ -137,7 +137,7 @@ describe.each(reads)('%s, while the answer is read', (_name, read) => {
   });
 
   test.each([
-    [241, UnavailableError, 'clickhouse_unavailable'],
+    [241, TooLargeError, 'query_too_large'],
     [159, UnavailableError, 'query_timeout'],
     [396, TooLargeError, 'result_too_large'],
   ] as const)('throws one when ClickHouse fails with %i after the first row', async (code, kind, ours) => {

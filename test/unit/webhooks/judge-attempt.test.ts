@@ -4,7 +4,7 @@ import { judgeAttempt, webhookTimes } from '../../../src/domains/webhooks/judge-
 import type { SendResult } from '../../../src/domains/webhooks/send-webhook.ts';
 
 const hourMs = 3_600_000;
-const fresh = { consecutiveFailures: 0, failingForMs: 0, expiresInMs: 24 * hourMs, attempts: 1 };
+const fresh = { consecutiveFailures: 0, failingForMs: 0, expiresInMs: 24 * hourMs, attempts: 1, isOfFormerUrl: false };
 const ok: SendResult = { status: 200, body: '', error: null, retryAfterMs: null };
 const error = (status: number, retryAfterMs: number | null = null): SendResult => ({
   ...{ status, body: '', retryAfterMs },

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { originOf, UnavailableError } from '../../../lib/errors.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
-import { clickHouseFault, isSilence } from '../../../stores/clickhouse/errors.ts';
+import { clickHouseFault, isDoubtfulError, isSilence } from '../../../stores/clickhouse/errors.ts';
 import type { EncodedRows } from '../../../stores/clickhouse/native-table.ts';
-import { isDoubtfulError } from '../../../stores/clickhouse/statements.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import type { BatchEntry } from './span-batcher.ts';
 

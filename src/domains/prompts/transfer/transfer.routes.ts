@@ -35,8 +35,14 @@ const exporting = {
   waitingMax: 64,
   waitMsMax: requestWaitMsMax,
 };
-/** A client that reads nothing for this long is disconnected. */
+/**
+ * A client that reads nothing for `drainMsMax` is disconnected. While others wait for a place, so is one that reads
+ * nothing for `hurriedMs`, or for which the export has waited so long and a second more for each 64 KiB.
+ */
 const drainMsMax = 30_000;
+const hurriedMs = 5_000;
+const hurriedBytesPerMs = 64;
+const lookMs = 500;
 const exampleLines =
   '{"record":"prompt","slug":"support-answer","name":"Support answer","description":null,"tags":[],"labels":{"production":1},' +
   '"versions":1,"created_at":"2026-01-31T08:00:00.000Z","updated_at":"2026-01-31T08:00:00.000Z","type":"text"}\n' +
@@ -63,10 +69,12 @@ function exportEndpoint({ postgres }: ImportDeps) {
       const { projectId, workspaceId } = projectOf(principal);
       await places.run(
         workspaceId,
-        () => writeLines(res, { signal, pace: new Pace(sharedThird(workspaceId)) }, exportLines(postgres, projectId)),
-        {
-          waiter: { signal },
+        () => {
+          const pace = new Pace(sharedThird(workspaceId));
+          const isWaitedFor = () => places.waiting > 0;
+          return writeLines(res, { signal, pace, isWaitedFor }, exportLines(postgres, projectId));
         },
+        { waiter: { signal } },
       );
     },
   });
@@ -74,15 +82,28 @@ function exportEndpoint({ postgres }: ImportDeps) {
 
 async function writeLines(
   res: Response,
-  { signal, pace }: { signal: AbortSignal; pace: Pace },
+  { signal, pace, isWaitedFor }: { signal: AbortSignal; pace: Pace; isWaitedFor: () => boolean },
   lines: AsyncIterable<TransferLine>,
 ): Promise<void> {
   let pending = '';
+  let [characters, waitedMs] = [0, 0];
+  const drained = async () => {
+    const startedAtMs = performance.now();
+    const slow = new AbortController();
+    const timer = setInterval(() => {
+      const tookMs = performance.now() - startedAtMs;
+      const isSlow = tookMs > hurriedMs || waitedMs + tookMs > hurriedMs + characters / hurriedBytesPerMs;
+      if (tookMs > drainMsMax || (isSlow && isWaitedFor())) slow.abort();
+    }, lookMs);
+    await once(res, 'drain', { signal: AbortSignal.any([signal, slow.signal]) }).finally(() => clearInterval(timer));
+    waitedMs += performance.now() - startedAtMs;
+  };
   const write = async () => {
     if (!res.headersSent) res.setHeader('Content-Type', ndjson);
     const written = res.write(pending);
+    characters += pending.length;
     pending = '';
-    if (!written) await once(res, 'drain', { signal: AbortSignal.any([signal, AbortSignal.timeout(drainMsMax)]) });
+    if (!written) await drained();
   };
   for await (const line of lines) {
     if (signal.aborted) return;
