@@ -101,6 +101,7 @@ export function createApiProcess(config: Config): ApiProcess {
     ...{ clickhouse, postgres, feedback: feedback.reads, cursorSecret, logger },
     clickhouseUrl: config.clickhouseUrl,
     whyStuck: () => whyStuck(probes, 'analysis'),
+    whyRecordsStuck: () => whyStuck(probes, 'records'),
   });
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
   const parts = new ItemCache({ kind: partKind, postgres, invalidations });

@@ -3,6 +3,7 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { findKnownPrompts, KnownPrompts } from '../prompt-links/index.ts';
 import type { FeedbackOfExecutions } from './feedback-of-executions.ts';
+import { createMentionReads } from './filters/mention-reads.ts';
 import type { ListExecutionsDeps } from './list-executions-page.ts';
 import { ReadLanes } from './read-lanes.ts';
 import type { ReadTraceDeps } from './read-trace.ts';
@@ -20,9 +21,11 @@ export function createExecutions(deps: {
   cursorSecret: string;
   /** Returns why reads cannot continue at the moment, or undefined when they can. */
   whyStuck: () => Error | undefined;
+  /** The same for reads of Postgres. */
+  whyRecordsStuck: () => Error | undefined;
   logger: Logger;
 }): Executions {
-  const { clickhouse, clickhouseUrl, postgres, feedback, cursorSecret, whyStuck, logger } = deps;
+  const { clickhouse, clickhouseUrl, postgres, feedback, cursorSecret, whyStuck, whyRecordsStuck, logger } = deps;
   const knownPrompts = new KnownPrompts({
     find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
     // A prompt must be visible to readers as soon as it exists, so unknown names are not cached.
@@ -31,8 +34,9 @@ export function createExecutions(deps: {
   });
   const threads = new TraceThreads({ clickhouseUrl, cursorSecret, knownPrompts });
   const lanes = new ReadLanes(whyStuck);
+  const findMentions = createMentionReads(postgres, whyRecordsStuck);
   return {
-    ...{ clickhouse, postgres, feedback, knownPrompts, cursorSecret, threads, lanes },
+    ...{ findMentions, clickhouse, postgres, feedback, knownPrompts, cursorSecret, threads, lanes },
     close: () => threads.close(),
   };
 }

@@ -58,8 +58,15 @@ export interface PlacesQuery {
 const stampColumns = 'version, toUnixTimestamp64Milli(summarized_at)::Float64 AS summarizedAtMs';
 export const newestFirst = 'executions.version DESC, executions.summarized_at DESC';
 
-/** A row is visible this long after its `summarized_at` was set. */
+/**
+ * Milliseconds after which a row is visible, counted from its `summarized_at`: a usual insert takes less. ClickHouse
+ * sets it after the insert begins, so a row of an insert that is in progress is not older than that insert.
+ */
 const stampToVisibleMs = 300;
+/** An insert that takes longer than a request waits for may have a client that stopped sending. */
+const insertSecondsMax = 60;
+const slowestInsertMs = `(SELECT ceil(1000 * ifNull(max(elapsed), 0)) FROM system.processes
+  WHERE query_kind = 'Insert' AND startsWith(query, 'INSERT INTO summaries ') AND elapsed < ${insertSecondsMax})`;
 
 /** Which executions a list is searched in, and with which effort. */
 export interface SearchScope {
@@ -117,7 +124,7 @@ export function nextPlaces(
 
 function asOfSql(asOfMs: number | undefined, parameters: BoundParameters): string {
   return asOfMs === undefined
-    ? `toUnixTimestamp64Milli(now64(3))::Float64 - ${stampToVisibleMs}`
+    ? `toUnixTimestamp64Milli(now64(3))::Float64 - ${stampToVisibleMs} - ${slowestInsertMs}`
     : parameters.bind('Float64', asOfMs);
 }
 

@@ -4,8 +4,7 @@ import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { MalformedError } from '../../lib/errors.ts';
 import { isoFromUnixNano, unixNanoFromDate } from '../../lib/time.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
-import type { Postgres } from '../../stores/postgres/client.ts';
-import { findPromptMentions, type SharedPrompts } from '../prompt-links/index.ts';
+import type { SharedPrompts } from '../prompt-links/index.ts';
 import { countExecutions, type ListQuery } from './execution-place-queries.ts';
 import { executionToWire } from './executions.schema.ts';
 import type { FeedbackOfExecutions } from './feedback-of-executions.ts';
@@ -14,6 +13,7 @@ import { attributePrefix } from './filters/execution-fields.ts';
 import { expandFeedback } from './filters/expand-feedback.ts';
 import { expandPrompts } from './filters/expand-prompts.ts';
 import { conditionOf } from './filters/filter-parameters.ts';
+import type { FindMentions } from './filters/mention-reads.ts';
 import type { listExecutionsQuery } from './list-executions.schema.ts';
 import type { Reader, ReadLanes } from './read-lanes.ts';
 import { type ListedExecution, readList } from './read-list.ts';
@@ -23,8 +23,8 @@ const defaultWindowMs = 7 * 24 * 60 * 60_000;
 
 export interface ListExecutionsDeps {
   clickhouse: ClickHouse;
-  /** Used only to find the names and template texts of prompts in a filter. */
-  postgres: Postgres;
+  /** Finds the names and template texts of prompts in a filter. */
+  findMentions: FindMentions;
   knownPrompts: SharedPrompts;
   feedback: FeedbackOfExecutions;
   cursorSecret: string;
@@ -59,7 +59,7 @@ const position = z.tuple([
  * @throws UnavailableError while a store is unavailable
  */
 export async function listExecutionsPage(deps: ListExecutionsDeps, input: ListExecutionsInput, reader: Reader) {
-  // Feedback may wait for Postgres, which must not keep a place from lists that do not ask for it.
+  // Feedback and prompts may wait for Postgres, which must not keep a place from lists that do not ask for them.
   const asked = await askedOf(deps, input, reader);
   const { filter, include_total: includeTotal, q } = input.query;
   const searches =
@@ -89,11 +89,12 @@ async function askedOf(
   const fingerprint = fingerprintOf({ list: 'executions', projectId, ...asked });
   const decoded = cursor === undefined ? undefined : decodeCursor(deps.cursorSecret, fingerprint, cursor, position);
   const window = decoded ? { from: new Date(decoded[0]), to: new Date(decoded[1]) } : windowOf(from, to);
+  const condition = await withFeedback(deps, projectId, reader, { condition: conditionOf(filters), from: window.from });
   const list: ListQuery = {
     projectId,
     fromUnixNano: unixNanoFromDate(window.from),
     toUnixNano: unixNanoFromDate(window.to),
-    condition: await withFeedback(deps, projectId, reader, { condition: conditionOf(filters), from: window.from }),
+    condition: await expandPrompts(condition, (prompts) => deps.findMentions(reader, projectId, prompts)),
     sort,
   };
   const start = decoded && { asOfMs: decoded[2], after: { key: decoded[3], traceId: decoded[4] } };
@@ -102,12 +103,10 @@ async function askedOf(
 
 async function readPage(
   deps: ListExecutionsDeps,
-  { list: asked, window, start, fingerprint }: Asked,
+  { list, window, start, fingerprint }: Asked,
   { input: { projectId, query }, reader: { workspaceId } }: { input: ListExecutionsInput; reader: Reader },
 ) {
   const { limit, fields, include_total: includeTotal } = query;
-  const mentions = (ids: readonly string[]) => findPromptMentions(deps.postgres, projectId, ids);
-  const list = { ...asked, condition: await expandPrompts(asked.condition, mentions) };
   const [{ rows, asOfMs = 0 }, total] = await Promise.all([
     readList(deps.clickhouse, list, start, limit + 1),
     includeTotal ? countExecutions(deps.clickhouse, list) : undefined,

@@ -48,7 +48,9 @@ export const feedbackBody = z
       .nullish()
       .meta({ example: 0.8 }),
     rating: z
-      .union([z.enum(['up', 'down']), z.int().min(1).max(5)])
+      .union([z.enum(['up', 'down']), z.int().min(1).max(5)], {
+        error: 'must be "up", "down" or a whole number from 1 to 5',
+      })
       .nullish()
       .meta({ example: 'up' }),
     comment: text(limits.commentCharsMax),
@@ -132,7 +134,10 @@ export const feedbackTokenBody = z.strictObject({
 
 export const feedbackTokenSchema = z
   .object({
-    feedback_token: z.string().meta({ example: 'fbt_7Zk3…' }),
+    feedback_token: z.string().optional().meta({
+      description: 'Only the first response contains it. A response repeated for `Idempotency-Key` does not.',
+      example: 'fbt_7Zk3…',
+    }),
     trace_id: z.string(),
     expires_at: z.iso.datetime(),
   })

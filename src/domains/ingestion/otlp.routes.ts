@@ -53,7 +53,7 @@ function storedSignal(deps: ExportDeps, signal: Signal) {
         signal,
         headers: request.headers,
         receive,
-        charge: (cost, receivedAtMs) => chargeIngest(deps, caller, { cost, receivedAtMs }),
+        charge: (cost, receivedAtMs, wasReceived) => chargeIngest(deps, caller, { cost, receivedAtMs, wasReceived }),
       });
       const notes = [...scan.reasons, ...scan.warnings];
       if (signal === 'logs') {

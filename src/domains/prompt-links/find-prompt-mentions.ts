@@ -1,3 +1,4 @@
+import { isId } from '../../lib/ids.ts';
 import { hashOfTemplateKey } from '../../lib/template-hash.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { findKnownPrompts, findPromptNames } from './prompt-link-store.ts';
@@ -20,17 +21,20 @@ const textsMax = 2_000;
 const textsPerPromptMax = 1_000;
 
 /**
- * Returns the names and keys by which executions and spans of these prompts are found, with two
- * statements for any number of prompts. A name or text counts only if it belongs to the prompt
- * today. A slug that another prompt has taken over is left out. An unknown id is searched for as it
- * was sent.
+ * Returns, for each of these prompts, the names and keys by which its executions and spans are found, with at
+ * most three statements for any number of prompts. A name or text counts only if it belongs to the prompt
+ * today. A slug that another prompt has taken over is left out. A prompt may be given by its id or slug. An
+ * unknown one is searched for as it was sent.
  * @throws UnavailableError while Postgres is unavailable
  */
 export async function findPromptMentions(
   postgres: Postgres,
   projectId: string,
-  promptIds: readonly string[],
+  prompts: readonly string[],
 ): Promise<PromptMentions[]> {
+  const slugs = prompts.filter((each) => !isId('prm', each) && hashOfTemplateKey(each) === undefined);
+  const bySlug = slugs.length === 0 ? undefined : await findKnownPrompts(postgres, projectId, slugs);
+  const promptIds = prompts.map((each) => bySlug?.get(each)?.id ?? each);
   const textsEach = Math.min(textsPerPromptMax, Math.floor(textsMax / promptIds.length));
   const called = await findPromptNames(postgres, projectId, promptIds, textsEach);
   const candidates = new Map(

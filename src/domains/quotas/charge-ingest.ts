@@ -1,4 +1,5 @@
 import type { Headers } from '../../http/endpoint.ts';
+import { ExhaustedError } from '../../lib/errors.ts';
 import type { WorkspaceId } from '../../lib/ids.ts';
 import type { SpanMeter } from '../../queue/body-publisher.ts';
 import { limitsOf, type WorkspaceScope } from '../workspaces/index.ts';
@@ -19,6 +20,14 @@ export interface IngestCost {
   needsQuota?: boolean;
 }
 
+/** What is charged. */
+export interface IngestCharge {
+  cost: IngestCost;
+  receivedAtMs: number;
+  /** Returns whether the same body was received before. Asked only when the quota is used up. */
+  wasReceived?: (() => Promise<boolean>) | undefined;
+}
+
 export interface IngestCaller {
   workspaceId: WorkspaceId;
   /** The same workspace if its limits apply. Undefined for the operator, who has no limits. */
@@ -29,15 +38,16 @@ export interface IngestCaller {
 
 /**
  * Checks all ingestion limits and the monthly spans together, in one round trip; none if all are
- * unlimited. Resolves to how the spans are metered when their body is published.
+ * unlimited. Resolves to how the spans are metered when their body is published, or to undefined for a
+ * body that was received before: its spans are in the quota.
  * @throws RateLimitedError or ExhaustedError when a limit is exceeded
  * @throws UnavailableError when Redis is unavailable
  */
 export async function chargeIngest(
   { limiter }: { limiter: Limiter },
   { workspaceId, limited, setHeaders }: IngestCaller,
-  { cost, receivedAtMs }: { cost: IngestCost; receivedAtMs: number },
-): Promise<SpanMeter> {
+  { cost, receivedAtMs, wasReceived }: IngestCharge,
+): Promise<SpanMeter | undefined> {
   const { key, slot, expiresAtS } = usageEntry(workspaceId, 'spans', receivedAtMs);
   if (limited === undefined) return { key, slot, expiresAtS, spans: cost.spans, taken: false };
   const limits = limitsOf(limited);
@@ -49,8 +59,15 @@ export async function chargeIngest(
   const quotas = quotaChecks(limited, limits, { quota: 'spans', cost: cost.spans, receivedAtMs });
   if (rates.length > 0 || quotas.length > 0) {
     const outcome = await limiter.check([...rates, ...quotas]);
-    applyOutcome(outcome, rates, setHeaders);
-    if (cost.needsQuota === true) requireQuota(outcome);
+    try {
+      applyOutcome(outcome, rates, setHeaders);
+      if (cost.needsQuota === true) requireQuota(outcome);
+    } catch (error) {
+      if (!(error instanceof ExhaustedError) || !(await wasReceived?.())) throw error;
+      // The next resend is not refused before its body is known.
+      limiter.forget(quotas);
+      return undefined;
+    }
   }
   return { key, slot, expiresAtS, spans: cost.spans, taken: quotas.length > 0 };
 }

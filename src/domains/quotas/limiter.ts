@@ -95,6 +95,11 @@ export class Limiter {
     return undefined;
   }
 
+  /** Forgets that checks are known to be refused. */
+  forget(checks: readonly LimitCheck[]): void {
+    for (const { key } of checks) this.#usedUp.delete(key);
+  }
+
   #remember(result: LimitResult): void {
     if (result.remaining >= 1) return;
     const atMs = performance.now();

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { newId } from '../../../src/lib/ids.ts';
 import { expectProblem, newProject, startApi, type TestApi } from '../../support/api.ts';
 import { anExecution, connectExecutions } from '../../support/executions.ts';
 import { newFeedback } from '../../support/feedback.ts';
 import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.ts';
 import { listExecutions } from '../../support/traces.ts';
+import { until } from '../../support/until.ts';
 
 let proxy: PostgresProxy;
 let api: TestApi;
@@ -43,4 +45,23 @@ test('while Postgres does not tell the feedback, executions are readable without
 
   proxy.release();
   expect(await scores()).toEqual([1]);
+});
+
+test('while Postgres does not tell the names of prompts, lists that ask for a prompt do not hold those of others', async () => {
+  const reader = await newProject(api);
+  const execution = anExecution(reader);
+  await executions.store([execution]);
+  expect((await listExecutions(api, reader)).status).toBe(200);
+  proxy.hold('templateKeys');
+  const workspaces = await Promise.all(Array.from({ length: 13 }, () => newProject(api)));
+  const asking = workspaces.flatMap((project) =>
+    Array.from({ length: 2 }, () => listExecutions(api, project, { prompt_id: newId('prm') })),
+  );
+  await until('Postgres keeps lists waiting', 5_000, () => proxy.held() >= 4);
+  const beganMs = performance.now();
+  expect((await listExecutions(api, reader)).body.data).toMatchObject([{ trace_id: execution.traceId }]);
+  expect(performance.now() - beganMs).toBeLessThan(2_000);
+  proxy.release();
+  const statuses = (await Promise.all(asking)).map(({ status }) => status);
+  expect(statuses.filter((status) => ![200, 429, 503].includes(status))).toEqual([]);
 });

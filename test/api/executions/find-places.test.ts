@@ -63,6 +63,27 @@ async function untilListed(count: number, isDone: (total: number) => boolean, qu
   });
 }
 
+const wholeWindow = () => ({ fromUnixNano: 0n, toUnixNano: nowNano(60_000) });
+
+test('a list shows the moment before an insert of summaries that is in progress', { timeout: 20_000 }, async () => {
+  const list: ListQuery = { projectId: project.id, condition: { all: [] }, sort: '-started_at', ...wholeWindow() };
+  const asOfMs = async () => {
+    const [place] = await searchPlaces(executions.clickhouse, { list, asOfMs: undefined, after: undefined, limit: 1 });
+    return place?.asOfMs ?? Number.NaN;
+  };
+  const startedAtMs = Date.now();
+  // It takes 2.5 s and inserts nothing.
+  const inserting = executions.clickhouse.command({
+    query: "INSERT INTO summaries (project_id) SELECT '' FROM numbers(5) WHERE sleepEachRow(0.5) = 1",
+  });
+  await until('the insert is older than a usual one', 10_000, async () => {
+    const shownMs = await asOfMs();
+    return Date.now() - startedAtMs > 1_000 && shownMs < startedAtMs;
+  });
+  await inserting;
+  await until('lists show what was later', 10_000, async () => (await asOfMs()) > startedAtMs);
+});
+
 const plan = (value: string): Condition => ({ attribute: 'plan', op: 'eq', values: [value] });
 const conditions: Readonly<Record<string, Condition>> = {
   'a half of them': plan('pro'),
@@ -96,7 +117,7 @@ describe.each(Object.entries(conditions))('the places of executions with %s', (_
     async (sort) => {
       const list: ListQuery = {
         ...{ projectId: project.id, condition, sort },
-        ...{ fromUnixNano: 0n, toUnixNano: nowNano(60_000) },
+        ...wholeWindow(),
       };
       let after: Place | undefined;
       for (let page = 0; page < 4; page++) {

@@ -167,6 +167,8 @@ describe('a request that asks for much', () => {
     expect(await found({ or })).toEqual([first]);
     const filter = JSON.stringify({ or: [...or, leaf('prompt_id', first)] });
     expectProblem(await listExecutions(api, own, { filter }), 400, 'invalid_filter');
+    const { slug } = await api.postgres('prompts').where({ id: first }).first<{ slug: string }>('slug');
+    expect(await found(leaf('prompt_id', slug))).toEqual([first]);
     expect(await found({ field: 'prompt_id', op: 'in', value: ids })).toEqual([...ids].sort());
     expect(await found({ field: 'prompt_id', op: 'nin', value: [second] })).toEqual([first]);
     expect(await found({ and: [leaf('prompt_id', first), { not: leaf('prompt_id', second) }] })).toEqual([first]);

@@ -196,7 +196,7 @@ describe('ingestion', () => {
     const body = spanBody(3, 'json');
     const post = (sent: Uint8Array<ArrayBuffer>) =>
       postTraces(api, project.key, sent, { 'Content-Type': contentTypes.json });
-    for (const sent of [body, body]) expect((await post(sent)).status).toBe(200);
+    for (const sent of [body, body, body, body]) expect((await post(sent)).status).toBe(200);
     expect((await post(spanBody(3, 'json'))).status).toBe(402);
     expect((await spanQuota(api, project)).used).toBe(3);
   });

@@ -12,7 +12,7 @@ import type { BoundValue } from './operators.ts';
 const textsMax = 20_000;
 
 /**
- * Adds to every prompt id in the condition what stored mentions of that prompt may contain instead:
+ * Adds to every prompt in the condition, an id or slug, what stored mentions of that prompt may contain instead:
  * its names, and what was sent before the prompt was known. All conditions on a prompt share one list
  * of these texts. Calls `mentionsOf` once for all ids, and not at all without ids.
  * @throws MalformedError `invalid_filter` for more than 20,000 names and texts in all conditions
@@ -20,12 +20,15 @@ const textsMax = 20_000;
  */
 export async function expandPrompts(
   condition: Condition,
-  mentionsOf: (promptIds: readonly string[]) => Promise<readonly PromptMentions[]>,
+  mentionsOf: (prompts: readonly string[]) => Promise<readonly PromptMentions[]>,
 ): Promise<Condition> {
   const ids = promptIdsIn(condition);
   if (ids.length === 0) return condition;
-  const mentions = await mentionsOf([...new Set(ids)]);
-  const texts = new Map(mentions.map(({ id, names, keys }) => [id, [...new Set([id, ...names, ...keys])]]));
+  const asked = [...new Set(ids)];
+  const mentions = await mentionsOf(asked);
+  const texts = new Map(
+    mentions.map(({ id, names, keys }, index) => [asked[index], [...new Set([id, ...names, ...keys])]]),
+  );
   const compared = ids.reduce((sum, id) => sum + (texts.get(id)?.length ?? 1), 0);
   if (compared > textsMax) throw tooMany(compared);
   return expanded(condition, (id) => texts.get(String(id)) ?? [id]);

@@ -25,7 +25,12 @@ const parameters = {
   name: { field: 'name', op: 'eq', example: 'support' },
   model: { field: 'model', op: 'eq', example: 'gpt-4o', description: 'A model that answered a call of the execution' },
   provider: { field: 'provider', op: 'eq', example: 'openai' },
-  prompt_id: { field: 'prompt_id', op: 'eq', example: 'prm_01k0w2n3t4v5x6y7z8a9b0c1d2' },
+  prompt_id: {
+    field: 'prompt_id',
+    op: 'eq',
+    example: 'prm_01k0w2n3t4v5x6y7z8a9b0c1d2',
+    description: 'The id or slug of a prompt',
+  },
   prompt_version: {
     field: 'prompt_version',
     op: 'eq',

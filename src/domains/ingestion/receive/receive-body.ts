@@ -1,11 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  ExhaustedError,
-  MalformedError,
-  RateLimitedError,
-  UnavailableError,
-  UnsupportedMediaTypeError,
-} from '../../../lib/errors.ts';
+import { MalformedError, RateLimitedError, UnavailableError, UnsupportedMediaTypeError } from '../../../lib/errors.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding } from '../../../otlp/media-type.ts';
 import type { ScanResult } from '../../../otlp/scan.ts';
@@ -28,7 +22,11 @@ export interface ReceiveBodyDeps extends KeepBodyDeps {
  * Charges the cost of a request to the limits of its workspace.
  * @throws the error of the limit that refuses
  */
-export type Charge = (cost: IngestCost, receivedAtMs: number) => Promise<SpanMeter>;
+export type Charge = (
+  cost: IngestCost,
+  receivedAtMs: number,
+  wasReceived?: () => Promise<boolean>,
+) => Promise<SpanMeter | undefined>;
 
 /** One OTLP request. */
 export interface OtlpRequest {
@@ -77,11 +75,7 @@ export async function receiveBody(
     // body of another project or signal does not.
     const named = signal === 'logs' ? { signal } : {};
     const jobId = jobIdOf([project.projectId, ...Object.values(named), form.encoding, form.coding], body);
-    const meter = await charge({ ...cost, ...metered }, receivedAtMs).catch(async (error: unknown) => {
-      // The spans of a resent body are in the quota already.
-      if (error instanceof ExhaustedError && (await deps.publisher.isKnown(jobId))) return undefined;
-      throw error;
-    });
+    const meter = await charge({ ...cost, ...metered }, receivedAtMs, () => deps.publisher.isKnown(jobId));
     if (scan.accepted === 0) return scan;
     const { accepted: spans, repeatedBytes } = scan;
     const size = sizeOf({ inflatedBytes, spans, repeatedBytes });
