@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { networkOf } from '../lib/network-of.ts';
 
 /**
@@ -9,20 +10,33 @@ import { networkOf } from '../lib/network-of.ts';
 const newMin = 512;
 /** A client that has just connected sends its request within this time. */
 const newMsMax = 1_000;
+/**
+ * A network whose last connection found none to close gets its next ones closed at once, for so long or until a
+ * response ends. To look through
+ * 8,192 connections takes half a millisecond, and a client connects some thousand times a second.
+ */
+const withoutRoom = { max: 1_000, ttl: 50 };
+
+/** `silent`: has sent no request yet. `idle`: between two requests. */
+type State = 'silent' | 'idle' | 'busy';
 
 interface Connection {
   /** The network of its client. */
   network: string;
-  /** Whether it has sent no request yet. */
-  isSilent: boolean;
+  state: State;
   /** The responses to its requests in progress, in order. Only the first is sent, and only its request is processed. */
   answers: Set<ServerResponse>;
   /** Received when the last response ended. More means that the next request has begun to arrive. */
   bytesAtRest: number;
 }
 
-/** In order of arrival. */
-type Connections = Map<Socket, Connection>;
+/** Connections by state, each in the order in which they came to it. */
+class Crowd implements Record<State, Set<Socket>> {
+  readonly silent = new Set<Socket>();
+  readonly idle = new Set<Socket>();
+  readonly busy = new Set<Socket>();
+  size = 0;
+}
 
 /**
  * Limits the connections of a process, which all callers share. When there is one too many, the oldest connection that
@@ -36,9 +50,10 @@ type Connections = Map<Socket, Connection>;
  */
 export class ConnectionRoom {
   readonly #max: number;
-  readonly #open: Connections = new Map();
-  readonly #byNetwork = new Map<string, Connections>();
-  #silent = 0;
+  readonly #open = new Map<Socket, Connection>();
+  readonly #all = new Crowd();
+  readonly #byNetwork = new Map<string, Crowd>();
+  readonly #withoutRoom = new LRUCache<string, true>(withoutRoom);
   #closesIdle = false;
 
   constructor(connectionsMax: number) {
@@ -47,15 +62,15 @@ export class ConnectionRoom {
 
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
-      const connection = {
-        ...{ network: networkOf(socket.remoteAddress), isSilent: true, answers: new Set<ServerResponse>() },
-        bytesAtRest: 0,
-      };
+      const network = networkOf(socket.remoteAddress);
+      const connection: Connection = { network, state: 'silent', answers: new Set(), bytesAtRest: 0 };
       this.#open.set(socket, connection);
-      this.#neighborsOf(connection).set(socket, connection);
-      this.#silent++;
+      for (const crowd of this.#crowdsOf(connection)) {
+        crowd.silent.add(socket);
+        crowd.size++;
+      }
       socket.once('close', () => this.#forget(socket));
-      if (this.#open.size > this.#max) this.#makeRoom(socket);
+      if (this.#open.size > this.#max) this.#makeRoom(socket, connection);
     });
   }
 
@@ -66,13 +81,15 @@ export class ConnectionRoom {
   begin({ socket }: IncomingMessage, res: ServerResponse): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
-    if (connection.isSilent) this.#silent--;
-    connection.isSilent = false;
+    this.#move(socket, connection, 'busy');
     connection.answers.add(res);
     res.once('close', () => {
       connection.answers.delete(res);
       connection.bytesAtRest = socket.bytesRead;
-      if (this.#closesIdle && connection.answers.size === 0) socket.end();
+      if (this.#withoutRoom.size > 0) this.#withoutRoom.clear();
+      if (connection.answers.size > 0) return;
+      if (this.#open.has(socket)) this.#move(socket, connection, 'idle');
+      if (this.#closesIdle) socket.end();
     });
   }
 
@@ -82,11 +99,11 @@ export class ConnectionRoom {
    */
   closeIdle(): void {
     this.#closesIdle = true;
-    for (const [socket, { isSilent, answers, bytesAtRest }] of this.#open) {
-      if (!isSilent && answers.size === 0 && socket.bytesRead === bytesAtRest) socket.destroy();
+    for (const socket of this.#all.idle) {
+      if (socket.bytesRead === this.#open.get(socket)?.bytesAtRest) socket.destroy();
     }
     setTimeout(() => {
-      for (const [socket, { isSilent }] of this.#open) if (isSilent && socket.bytesRead === 0) socket.destroy();
+      for (const socket of this.#all.silent) if (socket.bytesRead === 0) socket.destroy();
     }, newMsMax).unref();
   }
 
@@ -95,51 +112,75 @@ export class ConnectionRoom {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  #neighborsOf({ network }: Connection): Connections {
-    const known = this.#byNetwork.get(network);
-    if (known !== undefined) return known;
-    const neighbors: Connections = new Map();
-    this.#byNetwork.set(network, neighbors);
-    return neighbors;
+  #crowdsOf({ network }: Connection): [Crowd, Crowd] {
+    let ofNetwork = this.#byNetwork.get(network);
+    if (ofNetwork === undefined) {
+      ofNetwork = new Crowd();
+      this.#byNetwork.set(network, ofNetwork);
+    }
+    return [this.#all, ofNetwork];
+  }
+
+  #move(socket: Socket, connection: Connection, state: State): void {
+    if (connection.state === state) return;
+    for (const crowd of this.#crowdsOf(connection)) {
+      crowd[connection.state].delete(socket);
+      crowd[state].add(socket);
+    }
+    connection.state = state;
   }
 
   #forget(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
-    if (connection.isSilent) this.#silent--;
     this.#open.delete(socket);
-    const neighbors = this.#neighborsOf(connection);
-    neighbors.delete(socket);
-    if (neighbors.size === 0) this.#byNetwork.delete(connection.network);
+    for (const crowd of this.#crowdsOf(connection)) {
+      crowd[connection.state].delete(socket);
+      if (--crowd.size === 0 && crowd !== this.#all) this.#byNetwork.delete(connection.network);
+    }
   }
 
-  #makeRoom(newest: Socket): void {
-    let most: Connections = new Map();
-    for (const neighbors of this.#byNetwork.values()) if (neighbors.size > most.size) most = neighbors;
-    const manySilent = this.#silent > Math.min(newMin, this.#max / 2);
-    const oldest =
-      (manySilent ? (oldestSilent(most, newest) ?? oldestSilent(this.#open, newest)) : undefined) ??
-      oldestWaiting(most, newest) ??
-      (most.has(newest) ? undefined : oldestWaiting(this.#open, newest)) ??
-      newest;
-    this.#forget(oldest);
-    oldest.destroy();
+  #makeRoom(newest: Socket, { network }: Connection): void {
+    const isKnown = this.#withoutRoom.has(network);
+    const closed = isKnown ? newest : (this.#oldestToClose(newest, network) ?? newest);
+    if (closed === newest && !isKnown) this.#withoutRoom.set(network, true);
+    this.#forget(closed);
+    closed.destroy();
+  }
+
+  #oldestToClose(newest: Socket, network: string): Socket | undefined {
+    let most = this.#all;
+    let mostSize = 0;
+    for (const crowd of this.#byNetwork.values()) {
+      if (crowd.size > mostSize) {
+        most = crowd;
+        mostSize = crowd.size;
+      }
+    }
+    const isOfMost = most === this.#byNetwork.get(network);
+    const manySilent = this.#all.silent.size > Math.min(newMin, this.#max / 2);
+    return (
+      (manySilent ? (oldestSilent(most, newest) ?? oldestSilent(this.#all, newest)) : undefined) ??
+      this.#oldestWaiting(most, newest) ??
+      (isOfMost ? undefined : this.#oldestWaiting(this.#all, newest))
+    );
+  }
+
+  #oldestWaiting(crowd: Crowd, newest: Socket): Socket | undefined {
+    const [idle] = crowd.idle;
+    return idle ?? oldestSilent(crowd, newest) ?? this.#oldestUnread(crowd);
+  }
+
+  #oldestUnread({ busy }: Crowd): Socket | undefined {
+    for (const socket of busy) {
+      const [current] = this.#open.get(socket)?.answers ?? [];
+      if (current?.writableEnded) return socket;
+    }
+    return undefined;
   }
 }
 
-type Matches = (connection: Connection) => boolean;
-const isIdle: Matches = ({ isSilent, answers }) => !isSilent && answers.size === 0;
-const isUnread: Matches = ({ isSilent, answers: [current] }) => !isSilent && (current?.writableEnded ?? true);
-
-function first(connections: Connections, matches: Matches, newest?: Socket): Socket | undefined {
-  for (const [socket, connection] of connections) if (socket !== newest && matches(connection)) return socket;
+function oldestSilent({ silent }: Crowd, newest: Socket): Socket | undefined {
+  for (const socket of silent) if (socket !== newest) return socket;
   return undefined;
-}
-
-function oldestSilent(connections: Connections, newest: Socket): Socket | undefined {
-  return first(connections, ({ isSilent }) => isSilent, newest);
-}
-
-function oldestWaiting(connections: Connections, newest: Socket): Socket | undefined {
-  return first(connections, isIdle) ?? oldestSilent(connections, newest) ?? first(connections, isUnread);
 }

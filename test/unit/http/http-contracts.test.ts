@@ -178,7 +178,7 @@ describe('the OpenAPI document', () => {
     }
   });
   test('names the errors an operation may answer, its own included', () => {
-    expect(at('paths', '/a/{id}', 'post', 'responses', '409', 'description')).toBe('version_conflict');
+    expect(at('paths', '/a/{id}', 'post', 'responses', '409', 'x-problem-codes')).toEqual(['version_conflict']);
     expect(Object.keys(Object(at('paths', '/a/{id}', 'post', 'responses')))).toEqual(
       expect.arrayContaining(['204', '400', '401', '403', '409', '413', '415', '422', '429', '500', '503']),
     );

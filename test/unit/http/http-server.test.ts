@@ -1,7 +1,8 @@
-import { once } from 'node:events';
-import { Agent, get, IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import { Agent, createServer, get, IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { ConnectionRoom } from '../../../src/http/connection-room.ts';
 import { listen, type RunningServer } from '../../../src/http/server.ts';
 import { oneTurn } from '../../../src/lib/pace.ts';
 import { until } from '../../support/until.ts';
@@ -161,6 +162,34 @@ describe('one connection too many', () => {
     await Promise.all(ended);
     expect((await open(request)).answered).toBe(true);
   });
+});
+
+test('of ten thousand connections too many of one network, few look through all others', () => {
+  const room = new ConnectionRoom(4_096);
+  const server = createServer();
+  room.watch(server);
+  let looked = 0;
+  const res = new EventEmitter();
+  Object.defineProperty(res, 'writableEnded', {
+    get() {
+      looked++;
+      return false;
+    },
+  });
+  res.setMaxListeners(0);
+  const open = () => {
+    const socket = Object.assign(new EventEmitter(), { remoteAddress: '10.0.0.1', destroyed: false, destroy() {} });
+    server.emit('connection', socket);
+    return socket;
+  };
+  for (let count = 0; count < 4_096; count++) {
+    room.begin({ socket: open() } as unknown as IncomingMessage, res as unknown as ServerResponse);
+  }
+  const beganMs = performance.now();
+  for (let count = 0; count < 10_000; count++) open();
+  const looksMax = Math.ceil((performance.now() - beganMs) / 50) + 1;
+  expect(looked).toBeLessThanOrEqual(4_096 * looksMax);
+  expect(looked).toBeGreaterThan(0);
 });
 
 describe('one connection too many, while the clients of all others do not read', () => {
