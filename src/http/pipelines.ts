@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { FewPerTurn } from '../lib/few-per-turn.ts';
+import { noteReadCost } from './read-turns.ts';
 
 /**
  * A client that sends more than this many requests ahead of their responses is disconnected. Each
@@ -18,6 +19,10 @@ const begunPerTurn = 4;
  * Any value except 0, 1 and 2 does so.
  */
 const stopParsing = -1;
+
+/** Header lines of a usual request. The cost of more is noted: Node takes so long for a short one. */
+const usualLines = 64;
+const msPerLine = 0.0003;
 
 interface Pipeline {
   isBusy: boolean;
@@ -50,7 +55,11 @@ export class Pipelines {
       const { parser } = socket as Parsed;
       const read = parser?.onIncoming;
       if (!parser || !read) return;
-      parser.onIncoming = (req, keepAlive) => (this.#isCutOff(socket) ? stopParsing : read(req, keepAlive));
+      parser.onIncoming = (req, keepAlive) => {
+        const lines = req.rawHeaders.length / 2;
+        if (lines > usualLines) noteReadCost(socket, lines * msPerLine);
+        return this.#isCutOff(socket) ? stopParsing : read(req, keepAlive);
+      };
     });
   }
 

@@ -7,6 +7,7 @@ import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-err
 import { ConnectionRoom } from './connection-room.ts';
 import { messageClassesFor } from './message-classes.ts';
 import { Pipelines } from './pipelines.ts';
+import { ReadTurns } from './read-turns.ts';
 import { type ArrivalLimits, arrivalLimits, refusalsPerTurn, watchSlowBodies } from './slow-bodies.ts';
 
 export interface RunningServer {
@@ -60,6 +61,7 @@ export async function listen({
   const server = createServer({ ...options, ...messageClassesFor(app) }, serve);
   server.timeout = silenceMsMax;
   room.watch(server);
+  new ReadTurns().watch(server);
   // Node's own, which `close` calls, would also close a connection whose answer is complete but not sent.
   server.closeIdleConnections = () => room.closeIdle();
   pipelines.watch(server);

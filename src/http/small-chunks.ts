@@ -2,8 +2,11 @@ import { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairLane } from '../lib/fair-lane.ts';
 import { networkOf } from '../lib/network-of.ts';
+import { isResting, noteReadCost } from './read-turns.ts';
 import { ReceivedBytes, smallBytesMax } from './received-bytes.ts';
 
+/** What Node takes to pass on a small chunk. */
+const msPerChunk = 0.0014;
 /** Small chunks of one connection that are read without a pause. They take a millisecond or two. */
 const chunksAtOnce = 1_000;
 /** Then a pause follows, so many times as long as the reading. A read of the socket has up to 11,000 chunks: 15 ms. */
@@ -21,7 +24,7 @@ const pauses = new FairLane({
 const pausing = new WeakSet<IncomingMessage>();
 
 /** Tells whether this process does not read the body of the request, because its chunks are small. */
-export const isPausing = (request: IncomingMessage): boolean => pausing.has(request);
+export const isPausing = (request: IncomingMessage): boolean => pausing.has(request) || isResting(request.socket);
 
 /**
  * A request that joins the small chunks of its body (RFC 9112, 7.1) that arrive in one turn of the event loop. Node
@@ -45,6 +48,7 @@ export class JoinedRequest extends IncomingMessage {
       if (this.#small <= chunksAtOnce) this.#pushJoined();
       return false;
     }
+    if (isSmall) noteReadCost(this.socket, msPerChunk);
     if (this.#joined === undefined && !isSmall) return super.push(chunk);
     const joined = this.#joined ?? this.#beginToJoin();
     // A larger one joins as well: chunks are in order, and the count goes on.
