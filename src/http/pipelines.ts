@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { FairTurns } from '../lib/fair-turns.ts';
 import { FewPerTurn } from '../lib/few-per-turn.ts';
+import { networkOf } from '../lib/network-of.ts';
 import { noteReadCost } from './read-turns.ts';
 
 /**
@@ -14,6 +16,8 @@ const waitingMax = 4;
  * millisecond of it.
  */
 const begunPerTurn = 4;
+/** Milliseconds of a turn in which requests begin that wait for no other of their connection. */
+const begunMsPerTurn = 5;
 /**
  * Makes the parser stop with an error, which closes the connection (llhttp, `on_headers_complete`).
  * Any value except 0, 1 and 2 does so.
@@ -38,12 +42,13 @@ interface Parsed {
  * Orders requests that a client sends on one connection without waiting for responses (RFC 9112,
  * 9.3.2). Responses must be in order, so each request begins when the one before it has ended, and
  * only a few begin per turn of the event loop: Node would begin hundreds together if they arrived
- * together. Shared by all connections of the process, in the order in which the earlier requests
- * ended.
+ * together. Shared by all connections of the process: the first requests in turn between networks, the others in the
+ * order in which the earlier requests ended.
  */
 export class Pipelines {
   readonly #ofSockets = new WeakMap<Socket, Pipeline>();
   readonly #due = new FewPerTurn(begunPerTurn);
+  readonly #first = new FairTurns(begunMsPerTurn);
 
   /**
    * Stops the parser of a connection whose client sends too far ahead. Otherwise Node would create
@@ -78,7 +83,7 @@ export class Pipelines {
     };
     if (!pipeline.isBusy) {
       pipeline.isBusy = true;
-      setImmediate(beginNow);
+      this.#first.add(networkOf(socket.remoteAddress), beginNow);
     } else if (!this.#isCutOff(socket)) pipeline.waiting.push(beginNow);
   }
 

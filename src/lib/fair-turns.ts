@@ -1,0 +1,58 @@
+/** Work of one sharer, in order. `begun` of it was taken already. */
+interface Own {
+  work: (() => void)[];
+  begun: number;
+}
+
+/**
+ * Begins short work for some milliseconds in each turn of the event loop, in turn between sharers and in order within one.
+ * Very much work that comes at once then delays neither other work nor that of other sharers.
+ */
+export class FairTurns {
+  readonly #turnMs: number;
+  /** The sharer that is next comes first. */
+  readonly #waiting = new Map<string, Own>();
+  #isScheduled = false;
+
+  constructor(turnMs: number) {
+    this.#turnMs = turnMs;
+  }
+
+  add(sharer: string, work: () => void): void {
+    const own = this.#waiting.get(sharer);
+    if (own === undefined) this.#waiting.set(sharer, { work: [work], begun: 0 });
+    else own.work.push(work);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#begin();
+    });
+  }
+
+  #begin(): void {
+    const endMs = performance.now() + this.#turnMs;
+    for (let next = this.#take(); next !== undefined; next = this.#take()) {
+      next();
+      if (performance.now() > endMs) break;
+    }
+    if (this.#waiting.size > 0) this.#schedule();
+  }
+
+  #take(): (() => void) | undefined {
+    const [first] = this.#waiting;
+    if (first === undefined) return undefined;
+    const [sharer, own] = first;
+    const next = own.work[own.begun++];
+    const isLeft = own.begun < own.work.length;
+    // With one sharer, nothing changes its place.
+    if (isLeft && this.#waiting.size === 1) return next;
+    this.#waiting.delete(sharer);
+    if (isLeft) this.#waiting.set(sharer, own);
+    return next;
+  }
+}
