@@ -1,6 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { LRUCache } from 'lru-cache';
 import { networkOf } from '../lib/network-of.ts';
 
 /**
@@ -11,11 +10,10 @@ const newMin = 512;
 /** A client that has just connected sends its request within this time. */
 const newMsMax = 1_000;
 /**
- * A network whose last connection found none to close gets its next ones closed at once, for so long or until a
- * response ends. To look through
- * 8,192 connections takes half a millisecond, and a client connects some thousand times a second.
+ * If no client has left a response unread, that is not looked for again for so long: it takes up to two
+ * milliseconds for 8,192 connections, and a client connects some thousand times a second.
  */
-const withoutRoom = { max: 1_000, ttl: 50 };
+const allReadMs = 50;
 
 /** `silent`: has sent no request yet. `idle`: between two requests. */
 type State = 'silent' | 'idle' | 'busy';
@@ -36,6 +34,8 @@ class Crowd implements Record<State, Set<Socket>> {
   readonly idle = new Set<Socket>();
   readonly busy = new Set<Socket>();
   size = 0;
+  /** Until then, responses that are not read are not looked for. */
+  allReadUntilMs = 0;
 }
 
 /**
@@ -53,7 +53,6 @@ export class ConnectionRoom {
   readonly #open = new Map<Socket, Connection>();
   readonly #all = new Crowd();
   readonly #byNetwork = new Map<string, Crowd>();
-  readonly #withoutRoom = new LRUCache<string, true>(withoutRoom);
   #closesIdle = false;
 
   constructor(connectionsMax: number) {
@@ -86,7 +85,6 @@ export class ConnectionRoom {
     res.once('close', () => {
       connection.answers.delete(res);
       connection.bytesAtRest = socket.bytesRead;
-      if (this.#withoutRoom.size > 0) this.#withoutRoom.clear();
       if (connection.answers.size > 0) return;
       if (this.#open.has(socket)) this.#move(socket, connection, 'idle');
       if (this.#closesIdle) socket.end();
@@ -141,9 +139,7 @@ export class ConnectionRoom {
   }
 
   #makeRoom(newest: Socket, { network }: Connection): void {
-    const isKnown = this.#withoutRoom.has(network);
-    const closed = isKnown ? newest : (this.#oldestToClose(newest, network) ?? newest);
-    if (closed === newest && !isKnown) this.#withoutRoom.set(network, true);
+    const closed = this.#oldestToClose(newest, network) ?? newest;
     this.#forget(closed);
     closed.destroy();
   }
@@ -171,11 +167,13 @@ export class ConnectionRoom {
     return idle ?? oldestSilent(crowd, newest) ?? this.#oldestUnread(crowd);
   }
 
-  #oldestUnread({ busy }: Crowd): Socket | undefined {
-    for (const socket of busy) {
+  #oldestUnread(crowd: Crowd): Socket | undefined {
+    if (performance.now() < crowd.allReadUntilMs) return undefined;
+    for (const socket of crowd.busy) {
       const [current] = this.#open.get(socket)?.answers ?? [];
       if (current?.writableEnded) return socket;
     }
+    crowd.allReadUntilMs = performance.now() + allReadMs;
     return undefined;
   }
 }

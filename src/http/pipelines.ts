@@ -87,6 +87,11 @@ export class Pipelines {
     } else if (!this.#isCutOff(socket)) pipeline.waiting.push(beginNow);
   }
 
+  /** Does work after the requests that arrived on the connection have begun. */
+  after(socket: Socket, work: () => void): void {
+    this.#first.add(networkOf(socket.remoteAddress), work);
+  }
+
   #isCutOff(socket: Socket): boolean {
     const waiting = this.#ofSockets.get(socket)?.waiting.length ?? 0;
     if (waiting >= waitingMax) socket.destroy();

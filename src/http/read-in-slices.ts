@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 
-const sliceBytes = 1_024;
-/** A slice that costs more is followed by a rest. One of chunks of one byte costs 0.24 ms. */
+/** Bytes of a slice. While slices cost nothing, they grow. One of chunks of one byte costs 0.24 ms, or 1.9 ms. */
+const sliceBytes = { least: 1_024, most: 8_192 };
+/** A slice that costs more is followed by a rest. */
 const sliceMsMax = 0.1;
 
 export interface SliceOptions {
@@ -9,26 +10,43 @@ export interface SliceOptions {
   costMs: () => number;
   /**
    * Waits after a slice that cost so many milliseconds.
-   * @throws when too many wait
+   * @throws when too many wait, or the client leaves
    */
   rest: (ms: number) => Promise<void>;
 }
 
 /**
- * Passes what a connection receives to its parser in slices of 1 KiB, and rests after each slice that cost much. What
+ * Tells whether Node does not read a connection because its responses are not read. It must get no bytes then
+ * (`socketOnData` in _http_server.js asserts that).
+ */
+export const isStoppedByNode = (socket: Socket & { _paused?: boolean }): boolean => socket._paused === true;
+
+/**
+ * Passes what a connection receives to its parser in slices, and rests after each slice that cost much. What
  * costs nothing passes without a pause. Node gives up its shorter way, on which the parser reads the connection itself,
  * as soon as somebody listens to `data`.
  */
 export function readInSlices(socket: Socket, { costMs, rest }: SliceOptions): void {
   const pass = socket.push.bind(socket);
+  const readMore = socket._read.bind(socket);
   /** Received, but not passed on; null is the end. */
   let waiting: (Buffer | null)[] = [];
+  let bytes = sliceBytes.least;
   let isResting = false;
-  const mayPass = () => !isResting && !socket.isPaused();
+  // After a CONNECT, nobody takes what is passed on.
+  const mayPass = () =>
+    !isResting &&
+    !socket.isPaused() &&
+    !isStoppedByNode(socket) &&
+    socket.readableLength < socket.readableHighWaterMark;
 
   socket.push = (chunk: Buffer | null) => {
     waiting.push(chunk);
     return passOn();
+  };
+  // Node asks for more after each slice, because it does not know what waits.
+  socket._read = (size) => {
+    if (waiting.length === 0) readMore(size);
   };
   socket.on('resume', passOn);
   socket.on('data', () => undefined);
@@ -39,10 +57,11 @@ export function readInSlices(socket: Socket, { costMs, rest }: SliceOptions): vo
       const chunk = waiting.shift();
       if (chunk === undefined) return true;
       if (chunk === null) pass(null);
-      else if (chunk.length <= sliceBytes) passSlice(chunk);
+      else if (chunk.length <= bytes) passSlice(chunk);
       else {
-        waiting.unshift(chunk.subarray(sliceBytes));
-        passSlice(chunk.subarray(0, sliceBytes));
+        const slice = chunk.subarray(0, bytes);
+        waiting.unshift(chunk.subarray(bytes));
+        passSlice(slice);
       }
       if (socket.destroyed) waiting = [];
     }
@@ -53,7 +72,9 @@ export function readInSlices(socket: Socket, { costMs, rest }: SliceOptions): vo
     const before = costMs();
     pass(slice);
     const ms = costMs() - before;
-    if (ms > sliceMsMax) void restAfter(ms);
+    const isCostly = ms > sliceMsMax;
+    bytes = isCostly ? sliceBytes.least : Math.min(2 * bytes, sliceBytes.most);
+    if (isCostly) void restAfter(ms);
   }
 
   async function restAfter(ms: number): Promise<void> {

@@ -3,12 +3,14 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane } from '../lib/fair-lane.ts';
 import { networkOf } from '../lib/network-of.ts';
-import { readInSlices } from './read-in-slices.ts';
+import { isStoppedByNode, readInSlices } from './read-in-slices.ts';
 
 /** What the parser may cost in one turn of the event loop before other connections are not read any more. */
 const turnMsMax = 5;
 /** Connections that are read again in one turn. One of them takes 0.3 ms at most. */
 const readAgainPerTurn = 32;
+/** Then all else has the event loop for as long as the reading took, but at most so long. */
+const pauseMsMax = 50;
 /** A connection whose bytes cost much rests, so many times as long as the reading. */
 const restPerReading = 6;
 /**
@@ -18,10 +20,10 @@ const restPerReading = 6;
 const rests = { name: 'costly reading', capacity: 1, perKey: 1, waitingPerKey: 512, waitingMax: 4_096 };
 
 const turnsOf = new WeakMap<Socket, ReadTurns>();
-const resting = new WeakSet<Socket>();
+const unread = new WeakSet<Socket>();
 
-/** Tells whether this process does not read the connection for a while, because its bytes cost much. */
-export const isResting = (socket: Socket): boolean => resting.has(socket);
+/** Tells whether this process does not read the connection for a while, whatever its client sends. */
+export const isUnread = (socket: Socket): boolean => unread.has(socket);
 
 /** Notes what reading from a connection cost now, beyond what its bytes would cost. */
 export function noteReadCost(socket: Socket, ms: number): void {
@@ -52,6 +54,10 @@ export class ReadTurns {
       this.#networks.set(socket, networkOf(socket.remoteAddress));
       turnsOf.set(socket, this);
       socket.once('close', () => this.#forget(socket));
+      // Node begins to read in the next tick, also if the connection was stopped in this one.
+      socket.on('resume', () => {
+        if (socket.isPaused() && !this.#sliced.has(socket)) socket.emit('pause');
+      });
       // It would be read whole, as those before it were.
       if (this.#isReleasing) this.#stop(socket);
     });
@@ -78,6 +84,7 @@ export class ReadTurns {
 
   #stop(socket: Socket): void {
     socket.pause();
+    unread.add(socket);
     const network = this.#networks.get(socket) ?? '';
     const neighbors = this.#stopped.get(network);
     if (neighbors === undefined) this.#stopped.set(network, new Set([socket]));
@@ -97,7 +104,7 @@ export class ReadTurns {
       }
       // Their bytes are read between this turn and the next.
       await nextTurn();
-      if (this.#ms > turnMsMax) await delay(performance.now() - beganAtMs);
+      if (this.#ms > turnMsMax) await delay(Math.min(performance.now() - beganAtMs, pauseMsMax));
     }
     this.#isReleasing = false;
   }
@@ -116,6 +123,9 @@ export class ReadTurns {
 
   /** Reads a connection again, in slices. */
   #readAgain(socket: Socket): void {
+    unread.delete(socket);
+    // Node reads it when its responses are read.
+    if (isStoppedByNode(socket)) return;
     // After the listener of Node, which begins to read: it is removed with the first slice.
     if (!this.#sliced.has(socket)) socket.once('resume', () => this.#slice(socket));
     socket.resume();
@@ -128,12 +138,19 @@ export class ReadTurns {
     const network = this.#networks.get(socket) ?? '';
     readInSlices(socket, {
       costMs: () => this.#total,
-      rest: (ms) => {
-        resting.add(socket);
-        const rest = this.#rests.run(network, () => delay(restPerReading * ms));
-        return rest.finally(() => resting.delete(socket));
-      },
+      rest: (ms) => this.#rest(socket, network, restPerReading * ms),
     });
+  }
+
+  /** Ends at once when the client leaves. */
+  async #rest(socket: Socket, network: string, ms: number): Promise<void> {
+    const gone = new AbortController();
+    const leave = () => gone.abort();
+    socket.once('close', leave);
+    unread.add(socket);
+    await this.#rests.run(network, () => delay(ms, undefined, gone), { waiter: gone });
+    unread.delete(socket);
+    socket.off('close', leave);
   }
 
   #forget(socket: Socket): void {

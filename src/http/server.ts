@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { FewPerTurn } from '../lib/few-per-turn.ts';
 import { Bag } from '../runtime/bag.ts';
@@ -78,7 +79,7 @@ export async function listen({
     // Node finds all timed-out requests together.
     if ('code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refusals.add(refuse);
     // A request that arrived together with the fault has begun then.
-    else setImmediate(refuse);
+    else pipelines.after(socket as Socket, refuse);
   });
   server.on('connect', ({ socket }) => refuseTunnel(socket, currentOf(socket)));
   await new Promise<void>((resolve, reject) => {

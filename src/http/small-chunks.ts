@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairLane } from '../lib/fair-lane.ts';
 import { networkOf } from '../lib/network-of.ts';
-import { isResting, noteReadCost } from './read-turns.ts';
+import { isUnread, noteReadCost } from './read-turns.ts';
 import { ReceivedBytes, smallBytesMax } from './received-bytes.ts';
 
 /** What Node takes to pass on a small chunk. */
@@ -24,7 +24,7 @@ const pauses = new FairLane({
 const pausing = new WeakSet<IncomingMessage>();
 
 /** Tells whether this process does not read the body of the request, because its chunks are small. */
-export const isPausing = (request: IncomingMessage): boolean => pausing.has(request) || isResting(request.socket);
+export const isPausing = (request: IncomingMessage): boolean => pausing.has(request) || isUnread(request.socket);
 
 /**
  * A request that joins the small chunks of its body (RFC 9112, 7.1) that arrive in one turn of the event loop. Node

@@ -1,8 +1,10 @@
-/** Work of one sharer, in order. `begun` of it was taken already. */
+/** Work of one sharer, in order. `begun` of it was taken already, and its places are empty. */
 interface Own {
-  work: (() => void)[];
+  work: ((() => void) | undefined)[];
   begun: number;
 }
+/** Places that were emptied before a list is shortened, if they are half of it as well. */
+const emptiedMin = 1_024;
 
 /**
  * Begins short work for some milliseconds in each turn of the event loop, in turn between sharers and in order within one.
@@ -47,8 +49,13 @@ export class FairTurns {
     const [first] = this.#waiting;
     if (first === undefined) return undefined;
     const [sharer, own] = first;
-    const next = own.work[own.begun++];
+    const next = own.work[own.begun];
+    own.work[own.begun++] = undefined;
     const isLeft = own.begun < own.work.length;
+    if (isLeft && own.begun >= emptiedMin && 2 * own.begun >= own.work.length) {
+      own.work.splice(0, own.begun);
+      own.begun = 0;
+    }
     // With one sharer, nothing changes its place.
     if (isLeft && this.#waiting.size === 1) return next;
     this.#waiting.delete(sharer);

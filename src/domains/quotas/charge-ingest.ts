@@ -64,8 +64,9 @@ export async function chargeIngest(
       if (cost.needsQuota === true) requireQuota(outcome);
     } catch (error) {
       if (!(error instanceof ExhaustedError) || !(await wasReceived?.())) throw error;
-      // The next resend is not refused before its body is known.
+      // The next resend is not refused before its body is known. The refused check took nothing from the rates.
       limiter.forget(quotas);
+      if (rates.length > 0) applyOutcome(await limiter.check(rates), rates, setHeaders);
       return undefined;
     }
   }

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import express from 'express';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../src/http/server.ts';
+import { oneTurn } from '../../../src/lib/pace.ts';
 import { watchLoop } from '../../support/loop-delay.ts';
 import { seededRandom } from '../../support/random.ts';
 import { until } from '../../support/until.ts';
@@ -13,10 +14,13 @@ const postHead = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r
 const chunked = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`;
 const end = '0\r\n\r\n';
 
+const largeBytes = 4 * 1024 * 1024;
+
 /** Serves an application that answers with the length and the sum of a body. */
 async function start(): Promise<number> {
   const app = express();
   app.get('/', (_req, res) => void res.end('ok'));
+  app.get('/large', (_req, res) => void res.end(Buffer.alloc(largeBytes, 'x')));
   app.post('/', async (req, res) => {
     const pieces: Buffer[] = [];
     for await (const piece of req) pieces.push(piece);
@@ -93,4 +97,31 @@ test('connections that are read in slices lose nothing: bodies of chunks of any 
     }),
   );
   expect(answers).toEqual(sockets.map(() => true));
+});
+
+test('a connection whose responses are not read for a while gets all of them, while others cost much again and again', {
+  timeout: 30_000,
+}, async () => {
+  const port = await start();
+  const [late, ...others] = await openAll(port, 13);
+  if (late === undefined) throw new Error('There is no connection');
+  const costly = postHead + '1\r\nx\r\n'.repeat(6_000) + end;
+  let received = 0;
+  late.on('data', (data) => {
+    received += data.length;
+  });
+  late.pause();
+  const requests = 8;
+  for (let round = 0; round < requests; round++) {
+    for (const socket of others) {
+      socket.resume();
+      socket.write(costly);
+    }
+    late.write(round % 2 === 0 ? 'GET /large HTTP/1.1\r\nHost: x\r\n\r\n' : postHead + chunked('y') + end);
+    for (let turns = 0; turns < 30; turns++) await oneTurn();
+    if (round % 3 === 2) late.resume();
+    else late.pause();
+  }
+  late.resume();
+  await until('all is received', 20_000, () => received > (requests / 2) * largeBytes);
 });

@@ -71,7 +71,7 @@ function exportEndpoint({ postgres }: ImportDeps) {
         workspaceId,
         () => {
           const pace = new Pace(sharedThird(workspaceId));
-          const isWaitedFor = () => places.waiting > 0;
+          const isWaitedFor = () => places.isFull;
           return writeLines(res, { signal, pace, isWaitedFor }, exportLines(postgres, projectId));
         },
         { waiter: { signal } },
