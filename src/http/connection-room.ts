@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOf } from '../lib/network-of.ts';
+import { isUnread } from './read-turns.ts';
 
 /**
  * Number of connections that may be about to send their first request. A process serves some
@@ -92,17 +93,22 @@ export class ConnectionRoom {
   }
 
   /**
-   * Closes connections that are between two requests, those that have sent nothing after a second, and from now on
-   * others when they have no request any more.
+   * Closes connections that are between two requests, those that have sent nothing or were not read after a second, and
+   * from now on others when they have no request any more.
    */
   closeIdle(): void {
     this.#closesIdle = true;
-    for (const socket of this.#all.idle) {
-      if (socket.bytesRead === this.#open.get(socket)?.bytesAtRest) socket.destroy();
-    }
+    this.#closeAtRest((socket) => !isUnread(socket));
     setTimeout(() => {
+      this.#closeAtRest(() => true);
       for (const socket of this.#all.silent) if (socket.bytesRead === 0) socket.destroy();
     }, newMsMax).unref();
+  }
+
+  #closeAtRest(isMeant: (socket: Socket) => boolean): void {
+    for (const socket of this.#all.idle) {
+      if (isMeant(socket) && socket.bytesRead === this.#open.get(socket)?.bytesAtRest) socket.destroy();
+    }
   }
 
   /** Closes all connections, also those that Node does not know any more because they requested a tunnel. */

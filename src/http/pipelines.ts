@@ -30,6 +30,8 @@ const msPerLine = 0.0003;
 
 interface Pipeline {
   isBusy: boolean;
+  /** Whether the next request begins in a later turn. */
+  isDue: boolean;
   waiting: (() => void)[];
 }
 
@@ -89,7 +91,8 @@ export class Pipelines {
 
   /** Does work after the requests that arrived on the connection have begun. */
   after(socket: Socket, work: () => void): void {
-    this.#first.add(networkOf(socket.remoteAddress), work);
+    if (this.#ofSockets.get(socket)?.isDue) this.#due.add(work);
+    else this.#first.add(networkOf(socket.remoteAddress), work);
   }
 
   #isCutOff(socket: Socket): boolean {
@@ -100,14 +103,21 @@ export class Pipelines {
 
   #end(pipeline: Pipeline): void {
     const next = pipeline.waiting.shift();
-    if (next === undefined) pipeline.isBusy = false;
-    else this.#due.add(next);
+    if (next === undefined) {
+      pipeline.isBusy = false;
+      return;
+    }
+    pipeline.isDue = true;
+    this.#due.add(() => {
+      pipeline.isDue = false;
+      next();
+    });
   }
 
   #pipelineOf(socket: Socket): Pipeline {
     const known = this.#ofSockets.get(socket);
     if (known !== undefined) return known;
-    const pipeline = { isBusy: false, waiting: [] };
+    const pipeline = { isBusy: false, isDue: false, waiting: [] };
     this.#ofSockets.set(socket, pipeline);
     return pipeline;
   }

@@ -28,11 +28,13 @@ export const isStoppedByNode = (socket: Socket & { _paused?: boolean }): boolean
  */
 export function readInSlices(socket: Socket, { costMs, rest }: SliceOptions): void {
   const pass = socket.push.bind(socket);
+  /** Asks the operating system for more. `socket.read` would not, because Node knows of a read that has not ended. */
   const readMore = socket._read.bind(socket);
   /** Received, but not passed on; null is the end. */
   let waiting: (Buffer | null)[] = [];
   let bytes = sliceBytes.least;
   let isResting = false;
+  let hasEnded = false;
   // After a CONNECT, nobody takes what is passed on.
   const mayPass = () =>
     !isResting &&
@@ -46,9 +48,10 @@ export function readInSlices(socket: Socket, { costMs, rest }: SliceOptions): vo
   };
   // Node asks for more after each slice, because it does not know what waits.
   socket._read = (size) => {
-    if (waiting.length === 0) readMore(size);
+    if (waiting.length === 0 && mayPass()) readMore(size);
   };
-  socket.on('resume', passOn);
+  socket.on('resume', goOn);
+  socket.on('pause', stop);
   socket.on('data', () => undefined);
 
   /** Returns whether the connection may be read further. */
@@ -56,8 +59,10 @@ export function readInSlices(socket: Socket, { costMs, rest }: SliceOptions): vo
     while (mayPass()) {
       const chunk = waiting.shift();
       if (chunk === undefined) return true;
-      if (chunk === null) pass(null);
-      else if (chunk.length <= bytes) passSlice(chunk);
+      if (chunk === null) {
+        hasEnded = true;
+        pass(null);
+      } else if (chunk.length <= bytes) passSlice(chunk);
       else {
         const slice = chunk.subarray(0, bytes);
         waiting.unshift(chunk.subarray(bytes));
@@ -81,7 +86,18 @@ export function readInSlices(socket: Socket, { costMs, rest }: SliceOptions): vo
     isResting = true;
     await rest(ms).catch(() => socket.destroy());
     isResting = false;
-    // Node stopped to read when it was told that nothing passes.
-    if (!socket.destroyed && passOn()) socket.read(0);
+    goOn();
+  }
+
+  function goOn(): void {
+    if (passOn() && !hasEnded && !socket.destroyed) readMore(0);
+  }
+
+  /** Node stops to read a connection in slices only after it has read more. */
+  function stop(): void {
+    const { _handle: handle } = socket as Socket & { _handle?: { reading: boolean; readStop(): void } | null };
+    if (!handle?.reading) return;
+    handle.reading = false;
+    handle.readStop();
   }
 }

@@ -7,8 +7,8 @@ import { isStoppedByNode, readInSlices } from './read-in-slices.ts';
 
 /** What the parser may cost in one turn of the event loop before other connections are not read any more. */
 const turnMsMax = 5;
-/** Connections that are read again in one turn. One of them takes 0.3 ms at most. */
-const readAgainPerTurn = 32;
+/** Connections that are read again in one turn: one of them takes 2 ms at most. They become more while they cost little. */
+const readAgain = { least: 32, most: 512 };
 /** Then all else has the event loop for as long as the reading took, but at most so long. */
 const pauseMsMax = 50;
 /** A connection whose bytes cost much rests, so many times as long as the reading. */
@@ -20,10 +20,13 @@ const restPerReading = 6;
 const rests = { name: 'costly reading', capacity: 1, perKey: 1, waitingPerKey: 512, waitingMax: 4_096 };
 
 const turnsOf = new WeakMap<Socket, ReadTurns>();
-const unread = new WeakSet<Socket>();
+type Stopped = Map<string, Set<Socket>>;
+
+const stopped = new WeakSet<Socket>();
+const resting = new WeakSet<Socket>();
 
 /** Tells whether this process does not read the connection for a while, whatever its client sends. */
-export const isUnread = (socket: Socket): boolean => unread.has(socket);
+export const isUnread = (socket: Socket): boolean => stopped.has(socket) || resting.has(socket);
 
 /** Notes what reading from a connection cost now, beyond what its bytes would cost. */
 export function noteReadCost(socket: Socket, ms: number): void {
@@ -36,14 +39,18 @@ export function noteReadCost(socket: Socket, ms: number): void {
  * connections would hold up all callers for seven seconds.
  *
  * Here the first such connection stops the reading of all others: libuv leaves out a connection that was stopped
- * meanwhile. From then on these are read in slices. Some are read again in each turn of the event loop, in turn between
- * networks, and half of the time is left to all else. Shared by all callers of the process.
+ * meanwhile. From then on all of them are read in slices. Some are read again in each turn of the event loop, in turn
+ * between networks, and half of the time is left to all else. Shared by all callers of the process.
  */
 export class ReadTurns {
   readonly #networks = new Map<Socket, string>();
-  /** Connections whose reading is stopped, by network. */
-  readonly #stopped = new Map<string, Set<Socket>>();
+  /** Connections whose reading is stopped, by network: others, and those whose bytes cost much before. */
+  readonly #stopped: Stopped = new Map();
+  readonly #stoppedCostly: Stopped = new Map();
+  readonly #costly = new WeakSet<Socket>();
   readonly #sliced = new WeakSet<Socket>();
+  /** They are read in slices as soon as Node reads them again. */
+  readonly #toSlice = new WeakSet<Socket>();
   readonly #rests = new FairLane(rests);
   #ms = 0;
   #total = 0;
@@ -56,7 +63,10 @@ export class ReadTurns {
       socket.once('close', () => this.#forget(socket));
       // Node begins to read in the next tick, also if the connection was stopped in this one.
       socket.on('resume', () => {
-        if (socket.isPaused() && !this.#sliced.has(socket)) socket.emit('pause');
+        if (this.#sliced.has(socket)) return;
+        if (socket.isPaused()) socket.emit('pause');
+        // After the listener of Node, which begins to read: it is removed with the first slice.
+        else if (this.#toSlice.has(socket)) this.#slice(socket);
       });
       // It would be read whole, as those before it were.
       if (this.#isReleasing) this.#stop(socket);
@@ -68,7 +78,9 @@ export class ReadTurns {
     const before = this.#ms;
     this.#ms += ms;
     this.#total += ms;
-    if (before <= turnMsMax && this.#ms > turnMsMax) this.#stopOthers(socket);
+    if (before > turnMsMax || this.#ms <= turnMsMax) return;
+    this.#toSlice.add(socket);
+    this.#stopOthers(socket);
   }
 
   #endTurn(): void {
@@ -84,56 +96,52 @@ export class ReadTurns {
 
   #stop(socket: Socket): void {
     socket.pause();
-    unread.add(socket);
+    stopped.add(socket);
     const network = this.#networks.get(socket) ?? '';
-    const neighbors = this.#stopped.get(network);
-    if (neighbors === undefined) this.#stopped.set(network, new Set([socket]));
+    const among = this.#costly.has(socket) ? this.#stoppedCostly : this.#stopped;
+    const neighbors = among.get(network);
+    if (neighbors === undefined) among.set(network, new Set([socket]));
     else neighbors.add(socket);
     if (!this.#isReleasing) void this.#release();
   }
 
   async #release(): Promise<void> {
     this.#isReleasing = true;
-    while (this.#stopped.size > 0) {
+    let perTurn = readAgain.least;
+    while (this.#stopped.size + this.#stoppedCostly.size > 0) {
       await nextTurn();
       const beganAtMs = performance.now();
-      for (let count = 0; count < readAgainPerTurn; count++) {
-        const next = this.#takeNext();
-        if (next === undefined) break;
-        this.#readAgain(next);
-      }
-      // Their bytes are read between this turn and the next.
-      await nextTurn();
-      if (this.#ms > turnMsMax) await delay(Math.min(performance.now() - beganAtMs, pauseMsMax));
+      const wasCostly = await this.#readSome(this.#stopped, perTurn);
+      // What is known to cost much must not stop the others before they were read.
+      const isCostly = (await this.#readSome(this.#stoppedCostly, readAgain.least)) || wasCostly;
+      perTurn = wasCostly ? readAgain.least : Math.min(2 * perTurn, readAgain.most);
+      if (isCostly) await delay(Math.min(performance.now() - beganAtMs, pauseMsMax));
     }
     this.#isReleasing = false;
   }
 
-  /** Takes one connection of each network in turn. */
-  #takeNext(): Socket | undefined {
-    const [first] = this.#stopped;
-    if (first === undefined) return undefined;
-    const [network, sockets] = first;
-    const [socket] = sockets;
-    this.#stopped.delete(network);
-    if (socket !== undefined) sockets.delete(socket);
-    if (sockets.size > 0) this.#stopped.set(network, sockets);
-    return socket;
+  /** Reads some connections again. Resolves, after their bytes were read, to whether these cost much. */
+  async #readSome(among: Stopped, count: number): Promise<boolean> {
+    if (among.size === 0) return false;
+    for (let left = count; left > 0; left--) {
+      const next = takeNext(among);
+      if (next === undefined) break;
+      this.#readAgain(next);
+    }
+    // They are read between this turn and the next.
+    await nextTurn();
+    return this.#ms > turnMsMax;
   }
 
   /** Reads a connection again, in slices. */
   #readAgain(socket: Socket): void {
-    unread.delete(socket);
-    // Node reads it when its responses are read.
-    if (isStoppedByNode(socket)) return;
-    // After the listener of Node, which begins to read: it is removed with the first slice.
-    if (!this.#sliced.has(socket)) socket.once('resume', () => this.#slice(socket));
-    socket.resume();
+    stopped.delete(socket);
+    this.#toSlice.add(socket);
+    // Otherwise Node reads it when its responses are read.
+    if (!isStoppedByNode(socket)) socket.resume();
   }
 
   #slice(socket: Socket): void {
-    // Node has stopped it again, because its responses are not read.
-    if (this.#sliced.has(socket) || socket.isPaused()) return;
     this.#sliced.add(socket);
     const network = this.#networks.get(socket) ?? '';
     readInSlices(socket, {
@@ -147,17 +155,32 @@ export class ReadTurns {
     const gone = new AbortController();
     const leave = () => gone.abort();
     socket.once('close', leave);
-    unread.add(socket);
+    this.#costly.add(socket);
+    resting.add(socket);
     await this.#rests.run(network, () => delay(ms, undefined, gone), { waiter: gone });
-    unread.delete(socket);
+    resting.delete(socket);
     socket.off('close', leave);
   }
 
   #forget(socket: Socket): void {
     const network = this.#networks.get(socket) ?? '';
     this.#networks.delete(socket);
-    const neighbors = this.#stopped.get(network);
-    neighbors?.delete(socket);
-    if (neighbors?.size === 0) this.#stopped.delete(network);
+    for (const among of [this.#stopped, this.#stoppedCostly]) {
+      const neighbors = among.get(network);
+      neighbors?.delete(socket);
+      if (neighbors?.size === 0) among.delete(network);
+    }
   }
+}
+
+/** Takes one connection of each network in turn. */
+function takeNext(among: Stopped): Socket | undefined {
+  const [first] = among;
+  if (first === undefined) return undefined;
+  const [network, sockets] = first;
+  const [socket] = sockets;
+  among.delete(network);
+  if (socket !== undefined) sockets.delete(socket);
+  if (sockets.size > 0) among.set(network, sockets);
+  return socket;
 }

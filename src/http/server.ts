@@ -8,7 +8,7 @@ import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-err
 import { ConnectionRoom } from './connection-room.ts';
 import { messageClassesFor } from './message-classes.ts';
 import { Pipelines } from './pipelines.ts';
-import { ReadTurns } from './read-turns.ts';
+import { isUnread, ReadTurns } from './read-turns.ts';
 import { type ArrivalLimits, arrivalLimits, refusalsPerTurn, watchSlowBodies } from './slow-bodies.ts';
 
 export interface RunningServer {
@@ -47,6 +47,7 @@ export async function listen({
   const pipelines = new Pipelines();
   const refusals = new FewPerTurn(refusalsPerTurn);
   const room = new ConnectionRoom(connectionsMax);
+  const faulty = new WeakSet<Duplex>();
   const serve = (req: IncomingMessage, res: ServerResponse) => {
     room.begin(req, res);
     pipelines.serve(res, () => {
@@ -77,9 +78,15 @@ export async function listen({
   server.on('clientError', (error, socket) => {
     const refuse = () => refuseConnection(error, socket, currentOf(socket));
     // Node finds all timed-out requests together.
-    if ('code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refusals.add(refuse);
+    if ('code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+      if (!isUnread(socket as Socket)) refusals.add(refuse);
+      return;
+    }
+    // What follows a fault is one again.
+    if (faulty.has(socket)) return;
+    faulty.add(socket);
     // A request that arrived together with the fault has begun then.
-    else pipelines.after(socket as Socket, refuse);
+    pipelines.after(socket as Socket, refuse);
   });
   server.on('connect', ({ socket }) => refuseTunnel(socket, currentOf(socket)));
   await new Promise<void>((resolve, reject) => {

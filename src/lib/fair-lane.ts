@@ -206,7 +206,9 @@ export class FairLane {
    * passes it only if its key holds its maximum.
    */
   #startWaiting(): void {
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+    while (this.#held < this.#options.capacity) {
+      const next = this.#next();
+      if (next === undefined) return;
       const [state, entry] = next;
       if (this.#held + entry.cost > this.#options.capacity) return;
       state.waiting.shift();
