@@ -92,10 +92,14 @@ function knownKeys(inst: unknown): string[] {
     : [];
 }
 
+/** What zod says of a union without a message of its own. */
+const unspecific = 'Invalid input';
+
 function toFaults(issue: Issue, prefix: readonly PropertyKey[]): Fault[] {
   const path = [...prefix, ...issue.path];
   if (issue.code === 'unrecognized_keys') return unknownFields(issue, path);
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+  // A union with a message of its own says what all its branches take.
+  if (issue.code === 'invalid_union' && issue.errors.length > 0 && issue.message === unspecific) {
     return likeliestBranch(issue.errors)
       .slice(0, faultsMax)
       .flatMap((nested) => toFaults(nested, path));

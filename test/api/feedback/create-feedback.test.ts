@@ -303,6 +303,12 @@ describe('422', () => {
     expect(problem.errors?.map((fault) => fault.path)).toContain(path);
   });
 
+  test('a rating is told all that it may be', async () => {
+    const problem = expectProblem(await give(onTrace({ rating: 4.5 })), 422, 'invalid_body');
+    const message = 'must be "up", "down" or a whole number from 1 to 5; given 4.5';
+    expect(problem.errors).toMatchObject([{ path: 'rating', message }]);
+  });
+
   test('a number that no double holds', async () => {
     const response = await fetch(`${api.url}/api/feedback`, {
       method: 'POST',
