@@ -29,6 +29,8 @@ const usualLines = 64;
 const msPerLine = 0.0003;
 
 interface Pipeline {
+  /** The network of the client. */
+  network: string;
   isBusy: boolean;
   /** Whether the next request begins in a later turn. */
   isDue: boolean;
@@ -85,14 +87,15 @@ export class Pipelines {
     };
     if (!pipeline.isBusy) {
       pipeline.isBusy = true;
-      this.#first.add(networkOf(socket.remoteAddress), beginNow);
+      this.#first.add(pipeline.network, beginNow);
     } else if (!this.#isCutOff(socket)) pipeline.waiting.push(beginNow);
   }
 
   /** Does work after the requests that arrived on the connection have begun. */
   after(socket: Socket, work: () => void): void {
-    if (this.#ofSockets.get(socket)?.isDue) this.#due.add(work);
-    else this.#first.add(networkOf(socket.remoteAddress), work);
+    const { isDue, network } = this.#pipelineOf(socket);
+    if (isDue) this.#due.add(work);
+    else this.#first.add(network, work);
   }
 
   #isCutOff(socket: Socket): boolean {
@@ -117,7 +120,8 @@ export class Pipelines {
   #pipelineOf(socket: Socket): Pipeline {
     const known = this.#ofSockets.get(socket);
     if (known !== undefined) return known;
-    const pipeline = { isBusy: false, isDue: false, waiting: [] };
+    const network = networkOf(socket.remoteAddress);
+    const pipeline = { network, isBusy: false, isDue: false, waiting: [] };
     this.#ofSockets.set(socket, pipeline);
     return pipeline;
   }

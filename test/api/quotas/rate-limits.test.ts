@@ -201,6 +201,14 @@ describe('ingestion', () => {
     expect((await spanQuota(api, project)).used).toBe(3);
   });
 
+  test('counts a body that comes again when the quota is used up as a request', async () => {
+    const project = await limitedProject(api, { quotas: { spans: 3 }, rate_limits: { ingest: 3 } });
+    const body = spanBody(3, 'json');
+    for (const status of [200, 200, 200, 429]) {
+      expect((await postTraces(api, project.key, body, { 'Content-Type': contentTypes.json })).status).toBe(status);
+    }
+  });
+
   test('counts what it refuses as requests, or nonsense alone would be without a limit', async () => {
     const project = await limitedProject(api, { rate_limits: { ingest: 3 } });
     for (const status of [400, 400, 400, 429]) {
