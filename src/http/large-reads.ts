@@ -42,7 +42,7 @@ export class LargeReads {
 
   /** Counts an answer. */
   count({ operationId, rateClass }: Pick<Contract, 'operationId' | 'rateClass'>, sharer: string, bytes: number): void {
-    if (bytes < countedBytesMin || (rateClass !== 'read' && rateClass !== 'analytics')) return;
+    if (bytes < countedBytesMin || rateClass === 'none') return;
     const nowMs = performance.now();
     for (const [each, { untilMs }] of this.#readers) if (untilMs < nowMs) this.#readers.delete(each);
     const reader = this.#readers.get(sharer) ?? { untilMs: nowMs, operations: new Set() };

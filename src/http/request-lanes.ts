@@ -44,6 +44,9 @@ const restOfOpen = sharedThird('callers without a rate');
 /** Rate classes whose requests have no effect, so that their large answers can be refused. */
 const refusable: ReadonlySet<RateClass> = new Set(['read', 'render', 'analytics', 'none']);
 
+/** Rate classes with answers of many kilobytes that each client has for itself. */
+const answering: ReadonlySet<RateClass> = new Set(['read', 'write', 'render', 'analytics']);
+
 const waiting = { waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax };
 /**
  * Running reads of one workspace while others use the lane. As many reads as there are processors
@@ -58,8 +61,8 @@ const bytesPerPlace = 64 * 1024;
 /** Answers of fewer bytes are not counted, because sockets buffer about as much. */
 const countedAnswerBytesMin = 256 * 1024;
 const mebibyte = 1024 * 1024;
-/** While the answers to writes of all workspaces are more, clients that read slowly are disconnected sooner. */
-const writtenMebibytesMax = 192;
+/** While the answers that cannot be refused are more, clients that read slowly are disconnected sooner. */
+const unreadMebibytesMax = 192;
 /** Handlers of larger bodies share a third of the event loop with other large work. */
 const pacedBytesMin = 256 * 1024;
 
@@ -87,11 +90,11 @@ export class RequestLanes {
     ...{ waitingPerKey: 6, waitingMax: 32, waitMsMax: requestWaitMsMax },
   });
   /**
-   * The same of answers to writes, which are not refused. The next write of a workspace is, while its own answers are
-   * unread.
+   * The same of answers that are not refused: those to writes, and smaller ones whose client does not read them at once.
+   * The next request of a workspace is, while so many of its own answers are unread.
    */
-  readonly #written = new FairLane({
-    ...{ name: 'large responses to writes', capacity: Number.POSITIVE_INFINITY, perKey: 32 },
+  readonly #unread = new FairLane({
+    ...{ name: 'responses that it does not read', capacity: Number.POSITIVE_INFINITY, perKey: 32 },
     ...{ waitingPerKey: 0, waitingMax: 0 },
   });
   /** The same as `#answers` of callers without credentials, who are counted by address. They cannot take all connections. */
@@ -161,11 +164,17 @@ export class RequestLanes {
   }
 
   /**
-   * Refuses a write while the sharer leaves large answers to earlier writes unread.
+   * Refuses a request while the sharer leaves too many answers to earlier ones unread. Spans are accepted all the same:
+   * their answers are small. So are those of requests without a rate limit, or all clients have the same.
    * @throws RateLimitedError `workspace_busy`
    */
   requireAnswersRead({ rateClass }: Pick<Contract, 'rateClass'>, sharer: string): void {
-    if (rateClass === 'write') this.#written.assertRoom(sharer);
+    if (answering.has(rateClass)) this.#unread.assertRoom(sharer);
+  }
+
+  /** Counts an answer that is too small for {@link holdAnswer}, until the returned function is called. */
+  noteUnread(sharer: string, bytes: number): () => void {
+    return this.#unread.take(sharer, bytes / mebibyte);
   }
 
   /**
@@ -181,11 +190,11 @@ export class RequestLanes {
     const cost = bytes / mebibyte;
     const lane = rateClass === 'none' ? this.#openAnswers : this.#answers;
     const isRefusable = refusable.has(rateClass);
-    const leave = isRefusable ? await lane.enter(sharer, { cost, waiter }) : this.#written.take(sharer, cost);
+    const leave = isRefusable ? await lane.enter(sharer, { cost, waiter }) : this.#unread.take(sharer, cost);
     waiter.signal.addEventListener('abort', leave, { once: true });
     if (waiter.signal.aborted) leave();
     return {
-      isWaitedFor: isRefusable ? () => lane.isFull : () => this.#written.held > writtenMebibytesMax,
+      isWaitedFor: isRefusable ? () => lane.isFull : () => this.#unread.held > unreadMebibytesMax,
       ...(rateClass === 'none' && { rest: restOfOpen }),
     };
   }

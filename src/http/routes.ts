@@ -121,7 +121,10 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     const answer = await endpoint.call(Object.assign(call, { readBody, once })).then(prepareAnswer);
     body.release();
     options.lanes.largeReads.count(endpoint, sharer, answer.content?.length ?? 0);
-    await sendAnswer(req, res, answer, (bytes) => options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes }));
+    await sendAnswer(req, res, answer, {
+      hold: (bytes) => options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes }),
+      note: (bytes) => options.lanes.noteUnread(sharer, bytes),
+    });
   } finally {
     body.release();
   }

@@ -51,15 +51,20 @@ function isLonger(content: string | Uint8Array, bytes: number): boolean {
   return content.length > bytes || (content.length > bytes / 3 && Buffer.byteLength(content) > bytes);
 }
 
-/** Waits until the process may hold an answer of so many bytes. */
-export type HoldAnswer = (bytes: number) => Promise<HeldAnswer>;
+/** Counts the answers that the process holds until their clients have received them. */
+export interface AnswerRoom {
+  /** Waits until the process may hold a large answer of so many bytes. */
+  hold: (bytes: number) => Promise<HeldAnswer>;
+  /** Counts another answer until the returned function is called. */
+  note: (bytes: number) => () => void;
+}
 
 /**
  * Sends the response; 304 without content when the client already has it (RFC 9110, 15.4.5). Node
  * omits the content for HEAD.
- * @throws what `hold` throws, before anything is sent
+ * @throws what `room.hold` throws, before anything is sent
  */
-export async function sendAnswer(req: Request, res: Response, answer: PreparedAnswer, hold: HoldAnswer): Promise<void> {
+export async function sendAnswer(req: Request, res: Response, answer: PreparedAnswer, room: AnswerRoom): Promise<void> {
   const { status, headers, contentType, content } = answer;
   const isRead = (req.method === 'GET' || req.method === 'HEAD') && status === 200;
   if (isRead) setCaching(res, answer);
@@ -74,13 +79,13 @@ export async function sendAnswer(req: Request, res: Response, answer: PreparedAn
     return;
   }
   const isSlow = answer.isLarge && typeof content !== 'string' && req.method !== 'HEAD';
-  const held = isSlow ? await hold(content.length) : undefined;
+  const held = isSlow ? await room.hold(content.length) : undefined;
   res.setHeader('Content-Type', contentType);
   res.setHeader('Content-Length', Buffer.byteLength(content));
   if (held !== undefined && typeof content !== 'string') await sendSlices(res, content, held);
   else {
     res.end(content);
-    if (content.length > unwatchedBytesMax) limitSending(res);
+    if (content.length > unwatchedBytesMax && res.writableLength > 0) limitSending(res, room.note(content.length));
   }
 }
 
@@ -90,11 +95,14 @@ const unreadMsMax = 30_000;
 
 /**
  * Disconnects a client that has not read a whole answer in time. The silence of the connection does not limit this,
- * because it begins anew with each byte.
+ * because it begins anew with each byte. Calls `onClose` when the answer takes no memory any more.
  */
-function limitSending(res: Response): void {
+function limitSending(res: Response, onClose: () => void): void {
   const timer = setTimeout(() => res.destroy(), unreadMsMax).unref();
-  res.once('close', () => clearTimeout(timer));
+  res.once('close', () => {
+    clearTimeout(timer);
+    onClose();
+  });
 }
 
 const sliceBytes = 256 * 1024;

@@ -3,8 +3,8 @@ import { cachedFor } from '../lib/cached-for.ts';
 import { UnavailableError } from '../lib/errors.ts';
 import { TimeoutError } from '../lib/within.ts';
 import type { Redis } from '../stores/redis/client.ts';
-import { backlogKey, bodyKey, laneBaseKey } from '../stores/redis/names.ts';
-import { backlogShareOf, type WorkspaceBacklog } from './backlog.ts';
+import { backlogKey, bodyKey, laneBaseKey, summaryTracesKey } from '../stores/redis/names.ts';
+import { backlogShareOf, listedTraceBytes, type WorkspaceBacklog } from './backlog.ts';
 import { type AwaitedBody, readOutcomes } from './body-outcomes.ts';
 import { connectRequestQueue } from './connect-queue.ts';
 import { dropBody, forgetJob } from './drop-body.ts';
@@ -25,7 +25,7 @@ export interface BodyPublisher {
    * Stores the body and its job in one MULTI. Counts its spans on `meter`, unless the job was
    * already known (`duplicate`) or there is no meter. Resolves after Redis has passed everything to
    * the kernel.
-   * @returns `backlog`: the unfinished bodies of the workspace, including this one; the cost is that
+   * @returns `backlog`: what the workspace has waiting, including this body; the cost is that
    * in the lane of the body
    * @throws UnavailableError when the body cannot be made durable: within 1 s, or 2.5 s if the disk
    * of Redis is slow
@@ -37,7 +37,7 @@ export interface BodyPublisher {
     meter: SpanMeter | undefined,
   ): Promise<{ duplicate: boolean; backlog: WorkspaceBacklog }>;
   /**
-   * Returns the unfinished bodies of a workspace. The cost is that of the lane where it is larger.
+   * Returns what a workspace has waiting. The cost is that of the lane where it is larger.
    * @throws the error of Redis
    */
   backlogOf(workspaceId: string): Promise<WorkspaceBacklog>;
@@ -122,7 +122,7 @@ export function createBodyPublisher(
       body: bodyKey(payload.projectId, jobId),
       backlog: backlogKey(workspaceId),
     };
-    addStoreBody(transaction, { keys, body, meter, share, receivedAtMs: payload.receivedAtMs });
+    addStoreBody(transaction, { keys, body, meter, share, receivedAtMs: payload.receivedAtMs, workspaceId });
     const [nextDueS] = await Promise.all([nextDue[share.lane](), knowBacklog(workspaceId, share.lane, nowMs)]);
     const { priority, delayS } = schedule.turnOf(workspaceId, share, { nowMs, baseS, nextDueS });
     const data = { ...payload, delayS };
@@ -154,8 +154,12 @@ export function createBodyPublisher(
       }
     },
     async backlogOf(workspaceId) {
-      const [bytes, ...costs] = await redis.hmget(backlogKey(workspaceId), 'bytes', ...ingestLanes);
-      return { bytes: Number(bytes ?? 0), cost: Math.max(...costs.map((cost) => Number(cost ?? 0))) };
+      const [[bytes, ...costs], listed] = await Promise.all([
+        redis.hmget(backlogKey(workspaceId), 'bytes', ...ingestLanes),
+        redis.hget(summaryTracesKey, workspaceId),
+      ]);
+      const listedBytes = listedTraceBytes * Number(listed ?? 0);
+      return { bytes: Number(bytes ?? 0) + listedBytes, cost: Math.max(...costs.map((cost) => Number(cost ?? 0))) };
     },
     async oldestUnfinishedAtMs(workspaceId) {
       if (!(await redis.exists(backlogKey(workspaceId)))) return undefined;

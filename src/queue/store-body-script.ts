@@ -1,6 +1,6 @@
 import type { IRedisTransaction } from 'bullmq';
-import { laneBaseKey } from '../stores/redis/names.ts';
-import { type BacklogShare, receiptMs, type WorkspaceBacklog } from './backlog.ts';
+import { laneBaseKey, summaryTracesKey } from '../stores/redis/names.ts';
+import { type BacklogShare, listedTraceBytes, receiptMs, type WorkspaceBacklog } from './backlog.ts';
 import { backlogKeptS } from './job-catalog.ts';
 
 /**
@@ -8,7 +8,7 @@ import { backlogKeptS } from './job-catalog.ts';
  * behind. In the same script it counts the spans: a new body adds ARGV[2], a duplicate adds
  * ARGV[3], which gives back the spans taken for it earlier. A new body is added to the backlog of
  * its workspace, and to the minute of its receipt there.
- * Answers whether it is a duplicate, the backlog, and the base time of the lanes.
+ * Answers whether it is a duplicate, the backlog with the traces on the list of summaries, and the base time of the lanes.
  */
 const storeBodyLua = `
 local duplicate = redis.call('EXISTS', KEYS[1])
@@ -23,16 +23,17 @@ if not base then
   base = redis.call('TIME')[1]
   redis.call('SET', KEYS[5], base)
 end
+local listed = ${listedTraceBytes} * tonumber(redis.call('HGET', KEYS[6], ARGV[11]) or 0)
 if duplicate == 1 then
   local known = redis.call('HMGET', KEYS[4], 'bytes', ARGV[7])
-  return {1, tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(base)}
+  return {1, tonumber(known[1] or 0) + listed, tonumber(known[2] or 0), tonumber(base)}
 end
 redis.call('SET', KEYS[2], ARGV[1])
 local bytes = redis.call('HINCRBY', KEYS[4], 'bytes', ARGV[6])
 local cost = redis.call('HINCRBY', KEYS[4], ARGV[7], ARGV[8])
 redis.call('HINCRBY', KEYS[4], ARGV[10], ARGV[6])
 redis.call('EXPIRE', KEYS[4], ARGV[9])
-return {0, bytes, cost, tonumber(base)}`;
+return {0, bytes + listed, cost, tonumber(base)}`;
 
 /**
  * Where the spans of a body are counted: in the hash `key`, in its fields `total` and `slot` (the
@@ -56,11 +57,12 @@ export interface StoreBodyCommand {
   meter: SpanMeter | undefined;
   share: BacklogShare;
   receivedAtMs: number;
+  workspaceId: string;
 }
 
 export interface StoredBody {
   duplicate: boolean;
-  /** Unfinished bodies of the workspace, including this one; the cost is that in the lane of the body. */
+  /** What the workspace has waiting, including this body; the cost is that in the lane of the body. */
   backlog: WorkspaceBacklog;
   baseS: number;
 }
@@ -70,11 +72,11 @@ export interface StoredBody {
  * the job script but not this one; then a job would be stored without its body.
  */
 export function addStoreBody(transaction: IRedisTransaction, command: StoreBodyCommand): void {
-  const { keys, body, meter, share, receivedAtMs } = command;
+  const { keys, body, meter, share, receivedAtMs, workspaceId } = command;
   const { lane, bytes, cost } = share;
   transaction.runCommand('eval', [
-    ...[storeBodyLua, 5, keys.job, keys.body, meter?.key ?? keys.body, keys.backlog, laneBaseKey],
-    ...[body, ...meterArgs(meter), bytes, lane, cost, backlogKeptS, Math.floor(receivedAtMs / receiptMs)],
+    ...[storeBodyLua, 6, keys.job, keys.body, meter?.key ?? keys.body, keys.backlog, laneBaseKey, summaryTracesKey],
+    ...[body, ...meterArgs(meter), bytes, lane, cost, backlogKeptS, Math.floor(receivedAtMs / receiptMs), workspaceId],
   ]);
 }
 

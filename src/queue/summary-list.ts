@@ -1,5 +1,5 @@
 import type { Redis } from '../stores/redis/client.ts';
-import { summaryKeys, summaryProjectsKey } from '../stores/redis/names.ts';
+import { summaryKeys, summaryProjectsKey, summaryTracesKey } from '../stores/redis/names.ts';
 import { countSummaries } from './summary-counts.ts';
 
 /**
@@ -17,7 +17,8 @@ const fedPauseMaxMs = 10_000;
 
 /**
  * Adds traces. A listed trace keeps its time unless a worker has leased it; then it is due again
- * after its rest. One in a long pause after failures is due after `fedPauseMaxMs`. Answers the number of new traces.
+ * after its rest. One in a long pause after failures is due after `fedPauseMaxMs`. Counts the new traces for the
+ * workspace, and answers their number.
  */
 const addLua = `
 local added = 0
@@ -33,6 +34,7 @@ for i = 4, #ARGV do
   end
 end
 redis.call('HSET', KEYS[3], ARGV[2], ARGV[3])
+if added > 0 then redis.call('HINCRBY', KEYS[4], ARGV[3], added) end
 return added`;
 
 /** Leases due traces. Only the time of a lease has a fraction, so the fraction marks it. */
@@ -53,7 +55,9 @@ redis.call('HDEL', KEYS[3], ARGV[1])
 redis.call('ZADD', KEYS[2], ARGV[3], ARGV[1])
 redis.call('PEXPIRE', KEYS[2], ARGV[5])
 local place = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if place and tonumber(place) == tonumber(ARGV[2]) then redis.call('ZREM', KEYS[1], ARGV[1])
+if place and tonumber(place) == tonumber(ARGV[2]) then
+  redis.call('ZREM', KEYS[1], ARGV[1])
+  if redis.call('HINCRBY', KEYS[5], ARGV[6], -1) <= 0 then redis.call('HDEL', KEYS[5], ARGV[6]) end
 elseif place then redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1]) end
 if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HDEL', KEYS[4], ARGV[4]) end`;
 
@@ -111,12 +115,11 @@ export async function listForSummary(
   traceIds: readonly string[],
 ): Promise<number> {
   const { due, rest } = summaryKeys(projectId);
+  const keys = [due, rest, summaryProjectsKey, summaryTracesKey];
   let added = 0;
   for (let at = 0; at < traceIds.length; at += tracesPerScript) {
     const some = traceIds.slice(at, at + tracesPerScript);
-    added += Number(
-      await redis.eval(addLua, 3, due, rest, summaryProjectsKey, Date.now(), projectId, workspaceId, ...some),
-    );
+    added += Number(await redis.eval(addLua, keys.length, ...keys, Date.now(), projectId, workspaceId, ...some));
   }
   return added;
 }
@@ -189,16 +192,18 @@ export async function endSummary(redis: Redis, lease: SummaryLease, traceId: str
   const restUntilMs = Date.now() + Math.ceil(restMs);
   await redis.eval(
     doneLua,
-    4,
+    5,
     due,
     rest,
     failures,
     summaryProjectsKey,
+    summaryTracesKey,
     traceId,
     lease.place,
     restUntilMs,
     lease.projectId,
     leaseMs,
+    lease.workspaceId,
   );
 }
 

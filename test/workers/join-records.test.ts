@@ -12,6 +12,7 @@ import { LogProjects } from '../../src/queue/log-projects.ts';
 import { leaseSummaries } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { logProjectsKey } from '../../src/stores/redis/names.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
 import { ownRedisUrl } from '../support/own-redis.ts';
@@ -64,6 +65,51 @@ describe('a batch with log records of a project that cannot be looked up', () =>
     const listed = await leaseSummaries(redis, { workspaceId: refused.workspaceId, projectId: refused.id }, 10);
     expect(listed.traceIds).toEqual([traceId]);
     expect(await recordsOf(other, traceId)).toEqual([{ span: storedSpanId(0), records: 1 }]);
+  });
+});
+
+describe('a batch with more log records than there is time for', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test('puts the traces with spans on the list; those without wait for their spans, and take no place', async () => {
+    const project = await newProject(api);
+    const [withSpan, without] = [newTraceId(), newTraceId()];
+    await storeSpans(clickhouse, project, { traceId: withSpan, count: 1 });
+    const exec: ClickHouse['exec'] = (params) => {
+      vi.advanceTimersByTime(10_000);
+      return clickhouse.exec(params);
+    };
+    const deps = {
+      ...{ clickhouse: Object.assign(Object.create(clickhouse), { exec }), redis, logProjects: new LogProjects(redis) },
+      logger: pino({ level: 'silent' }),
+    };
+    // The first look takes all of the time of the workspace.
+    await joinBatch(deps, [bodyOf(project, newTraceId())]);
+    await joinBatch(
+      deps,
+      [withSpan, without].map((traceId) => bodyOf(project, traceId)),
+    );
+    const { traceIds } = await leaseSummaries(redis, { workspaceId: project.workspaceId, projectId: project.id }, 10);
+    expect(traceIds).toEqual([withSpan]);
+  });
+});
+
+describe('the projects with log records', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test('are told to Redis again after a minute, in case it has lost its data', async () => {
+    const [logged, asked] = [`prj_${randomUUID()}`, `prj_${randomUUID()}`];
+    const projects = new LogProjects(redis);
+    for (const id of [logged, asked]) await projects.note(id);
+    await redis.del(logProjectsKey);
+    await projects.note(logged);
+    expect(await redis.smembers(logProjectsKey)).toEqual([]);
+    vi.advanceTimersByTime(60_001);
+    await projects.note(logged);
+    expect(await projects.among([asked, `prj_${randomUUID()}`])).toEqual(new Set([asked]));
+    expect(await new LogProjects(redis).among([logged, asked])).toEqual(new Set([logged, asked]));
   });
 });
 
@@ -125,7 +171,7 @@ describe('a workspace whose join took very long', () => {
     await join(slow, traceIds[0]);
     const before = statements;
     vi.advanceTimersByTime(4_900);
-    expect(await join(slow, traceIds[1])).toEqual([traceIds[1]]);
+    expect(await join(slow, traceIds[1])).toEqual({ lacking: [], unseen: [traceIds[1]] });
     expect(statements).toBe(before);
     await join(other, traceIds[1]);
     expect(await recordsOf(other, traceIds[1] ?? '')).toHaveLength(1);

@@ -11,7 +11,7 @@ import {
   summaryProjects,
 } from '../../src/queue/summary-list.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
-import { summaryKeys } from '../../src/stores/redis/names.ts';
+import { summaryKeys, summaryTracesKey } from '../../src/stores/redis/names.ts';
 import { ownRedisUrl } from '../support/own-redis.ts';
 import { until } from '../support/until.ts';
 
@@ -44,6 +44,22 @@ describe('the list of summaries', () => {
     expect(await isListed()).toBe(true);
     for (const traceId of lease.traceIds) await endSummary(redis, lease, traceId, 0);
     expect(await isListed()).toBe(false);
+  });
+
+  test('counts the traces of a workspace in all of its projects, each once', async () => {
+    const sibling = { ...project, projectId: `prj_${randomUUID()}` };
+    const count = () => redis.hget(summaryTracesKey, project.workspaceId);
+    await listForSummary(redis, project, ['a', 'b']);
+    await listForSummary(redis, sibling, ['a']);
+    await listForSummary(redis, project, ['a']);
+    expect(await count()).toBe('3');
+    const [lease, other] = [await leaseSummaries(redis, project, 10), await leaseSummaries(redis, sibling, 10)];
+    await listForSummary(redis, project, ['a']);
+    for (const traceId of lease.traceIds) await endSummary(redis, lease, traceId, 0);
+    expect(await count()).toBe('2');
+    await endSummary(redis, other, 'a', 0);
+    await endSummary(redis, await leaseSummaries(redis, project, 10), 'a', 0);
+    expect(await count()).toBeNull();
   });
 
   test('tells since when the longest waiting trace is due; not of traces that a worker has, or that rest after a failure', async () => {

@@ -4,7 +4,7 @@ import { fingerprintOf } from '../../lib/cursor.ts';
 import { TooLargeError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { nextPlaces, type PlacesQuery, type PresentPlace, searchPlaces } from './execution-place-queries.ts';
-import { asksSpans } from './filters/condition.ts';
+import { asksSpans, type Condition } from './filters/condition.ts';
 import { placeOrder } from './place-order.ts';
 
 /**
@@ -33,7 +33,9 @@ export async function findPlaces(
 ): Promise<PresentPlace[]> {
   const { projectId, condition, sort } = query.list;
   if (!asksSpans(condition)) return searchPlaces(clickhouse, query);
-  const key = createHash('sha256').update(fingerprintOf({ projectId, sort, condition })).digest('base64');
+  const key = createHash('sha256')
+    .update(fingerprintOf({ projectId, sort, condition: shapeOf(condition) }))
+    .digest('base64');
   const last = known.get(key);
   if (last === undefined) {
     const found = await unlessTooLarge(searchPlaces(clickhouse, query, { spanRowsMax }));
@@ -49,6 +51,17 @@ export async function findPlaces(
     known.set(key, 'rare');
   }
   return searchPlaces(clickhouse, query);
+}
+
+/**
+ * Returns the condition with the number of traces in place of each list of them: a list has up to 10,000, and how rare
+ * the condition is changes little with them.
+ */
+function shapeOf(condition: Condition): unknown {
+  if ('all' in condition) return { all: condition.all.map(shapeOf) };
+  if ('any' in condition) return { any: condition.any.map(shapeOf) };
+  if ('not' in condition) return { not: shapeOf(condition.not) };
+  return 'traces' in condition ? { traces: condition.traces.length } : condition;
 }
 
 /** Tests the condition on the next executions of the list. Undefined when too few of them satisfy it. */

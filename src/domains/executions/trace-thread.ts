@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { move } from 'piscina';
 import { AppError } from '../../lib/errors.ts';
 import { lowerThreadPriority } from '../../runtime/low-priority.ts';
-import { connectClickHouse, lastSettings } from '../../stores/clickhouse/client.ts';
+import { connectClickHouse, lastSettings, stoppableSettings } from '../../stores/clickhouse/client.ts';
 import { promptsOver } from '../prompt-links/index.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
 
@@ -26,7 +26,8 @@ export async function readInThread<Name extends TraceReadName>(
   task: ThreadTask<Name>,
 ): Promise<ThreadOutcome | ReturnType<typeof move>> {
   lowerThreadPriority();
-  const clickhouse = connectClickHouse(task.clickhouseUrl, { settings: lastSettings });
+  // A thread that ends closes its connections, and ClickHouse must then stop what it reads for it.
+  const clickhouse = connectClickHouse(task.clickhouseUrl, { settings: { ...lastSettings, ...stoppableSettings } });
   const { cursorSecret } = task;
   try {
     const deps = { clickhouse, cursorSecret, knownPrompts: promptsOver(task.prompts), large: true };

@@ -20,14 +20,19 @@ const restMsMax = 30_000;
 /** When a workspace may join at once again, by `performance.now()`. */
 const rests = new LRUCache<string, number>({ max: 10_000 });
 
+/** Traces whose spans lacked records, and those that were not looked at: they may lack some, or have no span yet. */
+export interface AtOnce {
+  lacking: string[];
+  unseen: string[];
+}
+
 /** Milliseconds that the joins of one batch have left, by workspace. One that is absent has all. */
 export type JoinTime = Map<string, number>;
 
 /**
  * Joins the records of those of the traces that lack some, as far as that is quick and the workspace has time left. What
  * is large, too much at once, or fails is left.
- * @returns the traces that lacked records or may lack some; all of them must be summarized, and those that are left
- * joined
+ * All of the returned traces that have spans must be summarized, and those that are left joined.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function joinAtOnce(
@@ -35,9 +40,9 @@ export async function joinAtOnce(
   { projectId, workspaceId }: { projectId: string; workspaceId: string },
   traceIds: readonly string[],
   time: JoinTime,
-): Promise<string[]> {
+): Promise<AtOnce> {
   const beginMs = performance.now();
-  if (beginMs < (rests.get(workspaceId) ?? 0)) return [...traceIds];
+  if (beginMs < (rests.get(workspaceId) ?? 0)) return { lacking: [], unseen: [...traceIds] };
   const leftMs = time.get(workspaceId) ?? joinHere.msMax;
   try {
     return await joinUntil(deps, projectId, traceIds, beginMs + leftMs);
@@ -55,7 +60,7 @@ async function joinUntil(
   projectId: string,
   traceIds: readonly string[],
   endMs: number,
-): Promise<string[]> {
+): Promise<AtOnce> {
   const { spans: unjoined, large } = await findUnjoined(clickhouse, projectId, traceIds, {
     joinedToo: false,
     endMs,
@@ -69,5 +74,5 @@ async function joinUntil(
   } catch (error) {
     logger.warn({ err: error, project_id: projectId }, 'log records could not be joined at once');
   }
-  return [...lacking, ...large];
+  return { lacking, unseen: large };
 }

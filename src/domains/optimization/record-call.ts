@@ -1,9 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ChatResult } from '../../llm/chat.ts';
+import type { BodyPublisher } from '../../queue/body-publisher.ts';
 import { type QueueGate, type StoreCallDeps, storeCall } from '../ingestion/index.ts';
 import type { ModelCall } from '../prompt-search/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 
 export interface RecordCallDeps extends StoreCallDeps {
+  publisher: Pick<BodyPublisher, 'publish' | 'oldestUnfinishedAtMs'>;
   gate: Pick<QueueGate, 'assertRoomFor' | 'noteBacklog'>;
 }
 
@@ -56,4 +59,27 @@ export async function recordCall(
       },
     },
   });
+}
+
+/** Calls are stored within a second when the workers keep up. */
+const storedMsMax = 10_000;
+const storedPollMs = 100;
+
+/**
+ * Waits until the calls that were recorded are stored, so that the spend of budgets has them: at most ten seconds, and
+ * not while the queue cannot be asked.
+ */
+export async function awaitStored(
+  { publisher, clock }: Pick<RecordCallDeps, 'publisher' | 'clock'>,
+  workspaceId: string,
+  stopping: AbortSignal,
+): Promise<void> {
+  const recordedAtMs = clock.nowMs();
+  const untilMs = performance.now() + storedMsMax;
+  const isStored = () =>
+    publisher.oldestUnfinishedAtMs(workspaceId).then(
+      (atMs) => atMs === undefined || atMs > recordedAtMs,
+      (error: unknown) => !(error instanceof RangeError),
+    );
+  while (!stopping.aborted && performance.now() < untilMs && !(await isStored())) await delay(storedPollMs);
 }

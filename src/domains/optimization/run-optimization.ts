@@ -17,12 +17,13 @@ import { candidateTexts, textOf } from './candidate-texts.ts';
 import { createPorts } from './create-ports.ts';
 import { deadlinesOf } from './deadlines.ts';
 import { endRun } from './end-run.ts';
+import type { Ending } from './finish-run.ts';
 import { readJournal } from './journal-store.ts';
 import { keepLease } from './keep-lease.ts';
 import { Cancelled, type Lease, LeaseLost } from './lease.ts';
 import { claimRun, releaseLease } from './lease-store.ts';
 import { storeHoldoutReserve } from './ledger-store.ts';
-import { type RecordCallDeps, recordCall } from './record-call.ts';
+import { awaitStored, type RecordCallDeps, recordCall } from './record-call.ts';
 import { listRows } from './row-store.ts';
 import type { Run, RunWarning } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
@@ -111,7 +112,7 @@ async function searchAndEnd(deps: RunOptimizationDeps, attempt: Attempt): Promis
     if (warning !== undefined) writer.warn(warning);
   }
   await writer.flush(ports.callsUsed());
-  await endRun(deps.postgres, lease, { state: 'completed', decision });
+  await end(deps, attempt, { state: 'completed', decision });
 }
 
 async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attempt) {
@@ -151,21 +152,35 @@ async function readBase(
   return { item, base: (await prompts.readVersion(run, item, run.baseVersion)).content };
 }
 
+/**
+ * Ends a run. If its cost is limited, what the run has reserved of it is given back after its calls are stored: until then,
+ * the spend that the next run is held to does not contain them.
+ */
+async function end(
+  { postgres, calls, stopping }: RunOptimizationDeps,
+  { run, lease }: Pick<Attempt, 'run' | 'lease'>,
+  ending: Ending,
+): Promise<void> {
+  if (run.reservationId !== null && run.costLimitNanoUsd !== null) await awaitStored(calls, run.workspaceId, stopping);
+  await endRun(postgres, lease, ending);
+}
+
 async function endWith(
-  { postgres, logger }: RunOptimizationDeps,
+  deps: RunOptimizationDeps,
   { run, lease }: Pick<Attempt, 'run' | 'lease'>,
   error: unknown,
 ): Promise<void> {
+  const { postgres, logger } = deps;
   if (error instanceof LeaseLost) {
     logger.warn({ run_id: lease.runId }, 'another worker has taken the optimization run');
     return;
   }
   if (error instanceof Cancelled) {
-    await endRun(postgres, lease, { state: 'cancelled' });
+    await end(deps, { run, lease }, { state: 'cancelled' });
     return;
   }
   if (error instanceof RunFailed) {
-    await endRun(postgres, lease, { state: 'failed', error: { code: error.code, message: error.message } });
+    await end(deps, { run, lease }, { state: 'failed', error: { code: error.code, message: error.message } });
     return;
   }
   const isTooSlow = error instanceof StatementTooSlowError && run.attempt >= slowAttemptsMax;
@@ -175,5 +190,5 @@ async function endWith(
   }
   logger.error({ err: error, run_id: lease.runId }, 'an optimization run failed');
   const message = 'An internal error occurred. The log of the worker has the reason';
-  await endRun(postgres, lease, { state: 'failed', error: { code: 'internal', message } });
+  await end(deps, { run, lease }, { state: 'failed', error: { code: 'internal', message } });
 }

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import { originOf } from '../../lib/errors.ts';
 import { countSummaries } from '../../queue/summary-counts.ts';
@@ -126,7 +127,12 @@ function isOfQuery(error: unknown): boolean {
 /** Puts the lost traces of a time window on the list. Resolves to the milliseconds it took. */
 async function mend(deps: Run, fromMs: number, toMs: number): Promise<number> {
   const startedAtMs = performance.now();
-  for (const { workspaceId, projectId, traceIds } of await findLost(deps, { fromMs, toMs, tracesMax })) {
+  for (const { workspaceId, projectId, traceIds } of await findLost(deps, {
+    fromMs,
+    toMs,
+    tracesMax,
+    seed: randomInt(2 ** 32),
+  })) {
     const added = await listForSummary(deps.redis, { workspaceId, projectId }, traceIds);
     await countSummaries(deps.redis, 'mended', added);
     if (added > 0) deps.logger.warn({ project_id: projectId, traces: added }, 'executions differ from their spans');

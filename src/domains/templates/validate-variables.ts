@@ -1,5 +1,6 @@
 import { InvalidError } from '../../lib/errors.ts';
-import { type CheckedVariables, checkVariables } from './schema/check-variables.ts';
+import { sharedThird } from '../../lib/pace.ts';
+import { type CheckedVariables, checkVariables, isCompiled } from './schema/check-variables.ts';
 import { isQuickCheck, schemaBytesMax } from './schema/schema-risk.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
 
@@ -19,14 +20,15 @@ export async function checkInputSchema(threads: WorkspaceThreads, schema: unknow
   if (checked.has(schema)) return;
   const bytes = Buffer.byteLength(JSON.stringify(schema));
   if (bytes > schemaBytesMax) throw invalidSchema(`it has ${bytes} bytes, and the limit is ${schemaBytesMax}`);
-  const { fault } = await threads.run('checkSchema', { schema });
+  const { fault } = await threads.run('checkSchema', { workspaceId: threads.workspaceId, schema });
   if (fault !== undefined) throw invalidSchema(fault);
   checked.add(schema);
 }
 
 /**
  * Checks the variables and returns a copy with the schema's defaults. Plain schemas are checked on
- * the event loop. Schemas that could be slow are checked in a worker thread with a time limit.
+ * the event loop. Schemas that could be slow are checked in a worker thread with a time limit. A workspace may have any
+ * number of schemas, so those that must be compiled first share a third of the event loop.
  * @throws InvalidError (`invalid_variables` with paths, `invalid_input_schema`), TemplateLimitError
  */
 export async function validateVariables(
@@ -35,8 +37,12 @@ export async function validateVariables(
   variables: Readonly<Record<string, unknown>>,
 ): Promise<Omit<CheckedVariables, 'faults'>> {
   await checkInputSchema(threads, schema);
+  const { workspaceId } = threads;
   const inline = isQuickCheck(schema, variables);
-  const found = inline ? checkVariables(schema, variables) : await threads.run('validate', { schema, variables });
+  if (inline && !isCompiled(workspaceId, schema)) await sharedThird(workspaceId)();
+  const found = inline
+    ? checkVariables(workspaceId, schema, variables)
+    : await threads.run('validate', { workspaceId, schema, variables });
   if (found.faults.length === 0) return { variables: found.variables, defaulted: found.defaulted };
   const [first] = found.faults;
   throw new InvalidError(

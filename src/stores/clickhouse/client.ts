@@ -87,4 +87,5 @@ export function stoppable(clickhouse: ClickHouse, signal: AbortSignal, settings:
   return Object.assign(Object.create(clickhouse), { exec });
 }
 
-const stoppableSettings = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;
+/** Settings of a query that ClickHouse stops when its client is gone. */
+export const stoppableSettings = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;

@@ -63,6 +63,9 @@ export function survivedStallsKey(jobId: string): string {
 /** Hash of the projects with traces to summarize and their workspaces. */
 export const summaryProjectsKey = `promptlane:${ingest}:summary-projects`;
 
+/** Hash of the number of traces that each workspace has on its lists of summaries. */
+export const summaryTracesKey = `promptlane:${ingest}:summary-traces`;
+
 /**
  * Returns the keys of a project's list of traces whose spans are stored but whose execution is not
  * summarized yet (`summary-list.ts`). The list is as durable as the queue, and all workers share it. `due` has

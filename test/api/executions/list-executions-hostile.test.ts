@@ -146,6 +146,13 @@ describe('a request that asks for much', () => {
     expectProblem(await listExecutions(api, project, { filter: filterOfIds(101) }), 400, 'invalid_filter');
   });
 
+  test('ten conditions on feedback are allowed; eleven conditions on feedback is 400 invalid_filter', async () => {
+    const filterOf = (count: number) =>
+      JSON.stringify({ and: Array.from({ length: count }, () => ({ field: 'has_feedback', op: 'eq', value: true })) });
+    expect((await listExecutions(api, project, { filter: filterOf(10) })).status).toBe(200);
+    expectProblem(await listExecutions(api, project, { filter: filterOf(11) }), 400, 'invalid_filter');
+  });
+
   test('may name a prompt of a thousand texts nineteen times, and each text is sent once', async () => {
     const own = await newProject(api);
     const ids = await Promise.all([promptOfManyTexts(own), promptOfManyTexts(own)]);

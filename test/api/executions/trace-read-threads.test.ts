@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ReadLanes } from '../../../src/domains/executions/read-lanes.ts';
 import { readTrace } from '../../../src/domains/executions/read-trace.ts';
@@ -130,6 +133,27 @@ describe('a span', () => {
     expect(reads.flatMap(({ inThread }) => inThread)).toEqual([]);
     expect(reads.map(({ body }) => (body.data ?? body.spans)?.length)).toEqual([undefined, undefined, 8, 8]);
   });
+});
+
+test('what a thread reads ends in ClickHouse when its client has left', async () => {
+  const asked: URLSearchParams[] = [];
+  const server = createServer((req, res) => {
+    asked.push(new URL(req.url ?? '', 'http://x').searchParams);
+    res.writeHead(500).end('Code: 160. DB::Exception: too slow (TOO_SLOW)');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const own = new TraceThreads({ clickhouseUrl: `http://127.0.0.1:${port}`, cursorSecret, knownPrompts });
+  const input = { projectId: project.id, traceId: newTraceId(), format: 'flat' } as const;
+  const reader = { workspaceId: 'wsp_reader', signal: new AbortController().signal };
+  await expect(own.run('getHierarchy', input, reader)).rejects.toThrow();
+  await own.close();
+  server.close();
+  const settings = asked.map((each) => [
+    each.get('readonly'),
+    each.get('cancel_http_readonly_queries_on_client_close'),
+  ]);
+  expect(new Set(settings.map(String))).toEqual(new Set(['2,1']));
 });
 
 function textsOf(columns: readonly string[], sql: string): Record<string, string> {

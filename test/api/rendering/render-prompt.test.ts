@@ -12,6 +12,21 @@ vi.setConfig({ testTimeout: 30_000 });
 const it = usePromptApi();
 
 describe('200', () => {
+  test('renders of a million control characters, two dozen at a time, hold up nobody', async () => {
+    const { slug } = await it.newPart({ template: '\u0001'.repeat(170_000) });
+    const { id } = await it.newPrompt({ template: `{{> ${slug}}}`.repeat(6) });
+    const url = `${it.api.url}/api/projects/${it.project.id}/prompts/${id}/render`;
+    const headers = { 'X-API-Key': it.project.key };
+    const loop = watchLoop();
+    const answers = Array.from({ length: 24 }, () => fetch(url, { method: 'POST', headers }));
+    // The answers are not parsed here, which would take as long.
+    const statuses = await Promise.all(
+      answers.map(async (answer) => [(await answer).status, (await answer).arrayBuffer()]),
+    );
+    expect(loop.stop()).toBeLessThan(150);
+    expect(statuses.map(([status]) => status)).toEqual(Array(24).fill(200));
+  });
+
   test('what needs nothing is rendered without a body', async () => {
     const { id } = await it.newPrompt({ template: 'Just this.' });
     const answer = await it.call<{ rendered: string }>('renderPrompt', id);

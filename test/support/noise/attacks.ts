@@ -108,6 +108,17 @@ export const attacks = {
         await sendLogs(target, [span], 1);
       }),
   },
+  'log records of ever new traces': {
+    async run(target, signal) {
+      await inParallel(4, signal, () =>
+        sendLogs(
+          target,
+          Array.from({ length: 2_000 }, () => ({ traceId: newTraceId(), spanId: randomBytes(8).toString('hex') })),
+          1,
+        ),
+      );
+    },
+  },
   'spans that come again and again, between ever more log records': {
     run: (target, signal) =>
       inParallel(12, signal, async () => {
@@ -290,6 +301,39 @@ export const attacks = {
       const variables = { long: 'lorem ipsum '.repeat(80_000), list: [] };
       await inParallel(8, signal, () => post(target, '/prompts/long/render', { variables }, signal));
     },
+  },
+  'renders of a million control characters': {
+    async prepare(target) {
+      await created(post(target, '/parts', { name: 'control', slug: 'control', template: '\u0001'.repeat(170_000) }));
+      const template = '{{> control}}'.repeat(6);
+      await created(post(target, '/prompts', { name: 'control', type: 'text', template }));
+    },
+    run: (target, signal) => inParallel(24, signal, () => post(target, '/prompts/control/render', {}, signal)),
+  },
+  'renders of texts of symbols': {
+    async prepare(target) {
+      await created(post(target, '/prompts', { name: 'symbols', type: 'text', template: '{{a}}' }));
+    },
+    run: (target, signal) =>
+      inParallel(6, signal, (turn) => {
+        const variables = { a: turn + '€※'.repeat(8_000) };
+        return post(target, '/prompts/symbols/render', { variables }, signal);
+      }),
+  },
+  'renders of prompts with schemas as large as they may be': {
+    async prepare(target) {
+      for (const name of ['first', 'second']) {
+        const required = Array.from({ length: 190 }, (_, index) => `${name}${index}`);
+        const properties = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`p${index}`, { required }]));
+        const input_schema = { properties };
+        await created(post(target, '/prompts', { name, type: 'text', template: 'x', input_schema }));
+      }
+    },
+    run: (target, signal) =>
+      inParallel(12, signal, (turn) => {
+        const path = `/prompts/${turn % 2 === 0 ? 'first' : 'second'}/render`;
+        return post(target, path, { variables: { x: '1' } }, signal);
+      }),
   },
   'variables that a pattern takes long to judge': {
     async prepare(target) {

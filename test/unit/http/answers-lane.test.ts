@@ -70,6 +70,21 @@ test('the answer to a write is not refused, but counts, and the next write waits
   lanes.requireAnswersRead(write, 'slow');
 });
 
+test('answers that are too small to be held count while they are unread, and refuse the next request of any kind but spans', () => {
+  const lanes = new RequestLanes();
+  const leave = Array.from({ length: 33 }, () => lanes.noteUnread('slow', 1024 * 1024));
+  for (const rateClass of ['read', 'render', 'analytics', 'write'] as const) {
+    expect(() => lanes.requireAnswersRead({ rateClass }, 'slow')).toThrow(
+      expect.objectContaining({ code: 'workspace_busy' }),
+    );
+    lanes.requireAnswersRead({ rateClass }, 'other');
+  }
+  lanes.requireAnswersRead({ rateClass: 'ingest' }, 'slow');
+  lanes.requireAnswersRead({ rateClass: 'none' }, 'slow');
+  for (const each of leave.slice(0, 2)) each();
+  lanes.requireAnswersRead({ rateClass: 'read' }, 'slow');
+});
+
 test('answers to writes make slow clients hurry while those of all workspaces are very many', async () => {
   const lanes = new RequestLanes();
   const hold = (sharer: string, waiter = new AbortController()) =>
@@ -173,7 +188,10 @@ test('sending such an answer ends at once when its client leaves within a pause'
       res.destroy();
       await once(res, 'close');
     };
-    sent = sendAnswer(req, res, answer, async () => ({ isWaitedFor: () => false, rest }));
+    sent = sendAnswer(req, res, answer, {
+      hold: async () => ({ isWaitedFor: () => false, rest }),
+      note: () => () => undefined,
+    });
   });
   const server = createServer(app).listen(0, '127.0.0.1');
   try {

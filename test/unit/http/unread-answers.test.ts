@@ -9,6 +9,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+let unread = 0;
+function note(bytes: number): () => void {
+  unread += bytes;
+  return () => {
+    unread -= bytes;
+  };
+}
+
 /** Sends an answer of so many bytes behind what its client does not read. Returns the number of timers then. */
 async function sendUnread(bytes: number) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -16,7 +24,7 @@ async function sendUnread(bytes: number) {
   const app = express().get('/', async (req, res) => {
     req.socket.write(Buffer.alloc(32 * 1024 * 1024));
     const answer = prepareAnswer({ status: 200, contentType: 'text/plain', content });
-    await sendAnswer(req, res, answer, async () => ({ isWaitedFor: () => false }));
+    await sendAnswer(req, res, answer, { hold: async () => ({ isWaitedFor: () => false }), note });
     server.emit('sent', res, vi.getTimerCount());
   });
   const server = createServer(app).listen(0, '127.0.0.1');
@@ -40,19 +48,22 @@ test('a client that has not read a whole answer of more than 16 KiB after 30 s i
   expect(res.destroyed).toBe(false);
   vi.advanceTimersByTime(1);
   expect(res.destroyed).toBe(true);
+  await once(res, 'close');
+  expect(unread).toBe(0);
   end();
 });
 
-test('the limit of an answer ends when its client has read it', async () => {
+test('an answer counts until its client has read it, and then its limit ends', async () => {
   const { res, socket, end } = await sendUnread(200 * 1024);
+  expect(unread).toBe(200 * 1024);
   socket.resume();
   await once(res, 'close');
-  expect(vi.getTimerCount()).toBe(0);
+  expect([vi.getTimerCount(), unread]).toEqual([0, 0]);
   end();
 });
 
-test('a smaller answer has no timer', async () => {
+test('a smaller answer has no timer, and does not count', async () => {
   const { timers, end } = await sendUnread(16 * 1024);
-  expect(timers).toBe(0);
+  expect([timers, unread]).toEqual([0, 0]);
   end();
 });

@@ -24,6 +24,7 @@ async function retainedMb(work: () => unknown): Promise<number> {
 const call = <Name extends WorkName>(name: Name, task: ThreadWork[Name]['task']) =>
   runCall({ name, task, started: new Int32Array(1) });
 
+const workspaceId = 'wsp_test';
 const fieldsOf = (index: number) =>
   Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`${at}_${index}`, {}]));
 const ofArguments = `{{>p${Array.from({ length: 32 }, (_, at) => ` b${at}=a`).join('')}}}`.repeat(500);
@@ -32,12 +33,17 @@ const renderOf = (format: 'mustache' | 'liquid', source: string) =>
   call('render', { ...rendered, parts: [], templates: [{ format, source }] });
 
 test.each<[string, number, number, (index: number) => unknown]>([
-  ['input schemas', 60, 16, (index) => call('validate', { schema: { properties: fieldsOf(index) }, variables: {} })],
+  [
+    'input schemas',
+    60,
+    16,
+    (index) => call('validate', { workspaceId, schema: { properties: fieldsOf(index) }, variables: {} }),
+  ],
   [
     'input schemas of drafts',
     60,
     2,
-    (index) => call('checkSchema', { schema: { properties: fieldsOf(1_000 + index) } }),
+    (index) => call('checkSchema', { workspaceId, schema: { properties: fieldsOf(1_000 + index) } }),
   ],
   ['Liquid templates', 30, 16, (index) => call('parse', { sources: [`${index}{{a${'.b'.repeat(20_000)}}}`] })],
   ['Mustache templates', 15, 8, (index) => renderOf('mustache', `${index}${ofArguments}`)],
@@ -61,11 +67,11 @@ test.each<[string, object, () => Record<string, unknown>]>([
   ['faults', ofLists, numbers],
   ['properties', ofPatterns, keys],
 ])('the %s that a check finds are not kept with the validator', async (_what, schema, variables) => {
-  checkVariables(schema, {});
+  checkVariables(workspaceId, schema, {});
   const mb = await retainedMb(() => {
-    checkVariables(schema, variables());
+    checkVariables(workspaceId, schema, variables());
     // V8 keeps the last object that was copied.
-    checkVariables({}, {});
+    checkVariables(workspaceId, {}, {});
   });
   expect(mb).toBeLessThan(2);
 });

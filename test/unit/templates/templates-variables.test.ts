@@ -18,6 +18,14 @@ afterAll(() => allThreads.close());
 const longTexts = { properties: { a: { items: { properties: { t: { default: 'x'.repeat(60_000) } } } } } };
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`);
+/** So many properties that require so many names each. */
+const namesOf = (properties: number, names: number, prefix: string) =>
+  Object.fromEntries(
+    Array.from({ length: properties }, (_, index) => [
+      `p${index}`,
+      { required: Array.from({ length: names }, (_, name) => `${prefix}${name}`) },
+    ]),
+  );
 /** Lists whose items have, by default, a list of so many items, and so on for so many levels. */
 function multiplying(levels: number, length: number): object {
   const nested = levels === 1 ? {} : multiplying(levels - 1, length);
@@ -139,6 +147,8 @@ describe('variables against an input schema', () => {
     [{ properties: { a: { default: 'x' }, b: { default: [] }, c: { default: {} } } }, true],
     [{ properties: { a: { default: [{}] } } }, false],
     [{ properties: { a: { items: { properties: { b: { default: { c: 1 } } } } } } }, false],
+    [{ properties: { a: { required: numbered(195) } } }, true],
+    [{ properties: { a: { required: numbered(100) }, b: { required: numbered(100) } } }, false],
     [{ enum: Array.from({ length: 1_000 }, (_, n) => n) }, false],
     [{ properties: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [n, {}])) }, false],
   ])('the schema %j is checked on the event loop: %s', (schema, linear) => {
@@ -169,6 +179,17 @@ describe('variables against an input schema', () => {
     await validate(schema, { ...variables }).catch(() => undefined);
     expect(loop.stop()).toBeLessThan(100);
     expect(isQuickCheck(schema, variables)).toBe(false);
+  });
+
+  test.each<[string, number, number, (index: number) => object]>([
+    ['two that are as large as they may be', 2, 12, (index) => ({ properties: namesOf(10, 199, `n${index}`) })],
+    ['two hundred small ones', 200, 400, (index) => ({ properties: namesOf(1, 20, `n${index}`) })],
+  ])('schemas that must be compiled first do not hold up the event loop: %s', async (_what, count, calls, schemaOf) => {
+    const schemas = Array.from({ length: count }, (_, index) => schemaOf(index));
+    for (const schema of schemas) await checkInputSchema(threads, schema);
+    const loop = watchLoop();
+    await Promise.all(Array.from({ length: calls }, (_, index) => validate(schemas[index % count] ?? {}, { x: '1' })));
+    expect(loop.stop()).toBeLessThan(100);
   });
 
   test.each<[string, object, object]>([

@@ -1,8 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { TemplateThreads, TokenCounter } from '../../../src/domains/templates/index.ts';
 import { countIn } from '../../../src/domains/templates/tokens/count-in.ts';
 import { cutPieces, pieceCharactersMax } from '../../../src/domains/templates/tokens/cut-pieces.ts';
+import { cutWords } from '../../../src/domains/templates/tokens/cut-words.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 const threads = new TemplateThreads();
@@ -30,6 +33,45 @@ describe('a long text in pieces', () => {
     const { pieces, exact } = cutPieces('😀'.repeat(20_000));
     expect(exact).toBe(false);
     expect(pieces.every((piece) => !/\p{Surrogate}/u.test(piece))).toBe(true);
+  });
+});
+
+describe('a word that is longer than any real one', () => {
+  test.each([
+    ['symbols and marks in turn', '€※'],
+    ['blanks of two kinds in turn', '\u2003 '],
+    ['slashes and line breaks in turn', '!/\n'],
+    ['marks that belong to letters, and others', '!\u0301'],
+    ['letters of many bytes', '漢'],
+    ['digits', '7'],
+  ])('of %s is counted quickly', async (_, unit) => {
+    const text = unit.repeat(pieceCharactersMax / unit.length);
+    for (const encoding of ['o200k_base', 'cl100k_base'] as const) {
+      await countIn(encoding, ['warm']);
+      const beganAtMs = performance.now();
+      await countIn(encoding, [text]);
+      // It took a second and more.
+      expect(performance.now() - beganAtMs).toBeLessThan(300);
+    }
+  });
+
+  test('is cut, and no character is cut in two; other texts are not', () => {
+    const texts = fc.string({
+      unit: fc.constantFrom('a', 'B', ' ', '\n', '/', '.', '€', '※', '\u2003', '\u0301', '漢', '😀', '7'),
+    });
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 1, max: 300 }), (text, times) => {
+        for (const words of [O200K_TOKEN_SPLIT_REGEX, CL100K_TOKEN_SPLIT_REGEX]) {
+          const whole = text.repeat(times);
+          const longest = Math.max(0, ...Array.from(whole.matchAll(words), ([word]) => word.length));
+          const pieces = cutWords(whole, words);
+          expect(pieces.join('')).toBe(whole);
+          expect(pieces.length > 1).toBe(longest > 128);
+          expect(pieces.every((piece) => !/\p{Surrogate}/u.test(piece))).toBe(true);
+        }
+      }),
+      { numRuns: 300 },
+    );
   });
 });
 

@@ -1,17 +1,19 @@
 import { MalformedError } from '../../../lib/errors.ts';
 import type { Condition } from './condition.ts';
 import { executionFields } from './execution-fields.ts';
+import { isOfFeedback } from './expand-feedback.ts';
 
 /**
  * Limits of one request, counting its parameters and its `filter` together. Each condition on spans
  * is one more search of the project's spans. Each prompt id represents up to a thousand names and
- * texts.
+ * texts, and each condition on feedback up to ten thousand trace ids.
  */
 const limits = {
   conditions: { most: 100, are: 'conditions' },
   values: { most: 1_000, are: 'values' },
   spanConditions: { most: 10, are: 'conditions on spans (attr.<key> and q)' },
   promptIds: { most: 100, are: 'prompt ids' },
+  feedbackConditions: { most: 10, are: 'conditions on has_feedback' },
 } as const;
 
 type Leaf = Exclude<Condition, { all: unknown } | { any: unknown } | { not: unknown }>;
@@ -28,6 +30,7 @@ export function checkCost(condition: Condition, code: 'invalid_filter' | 'invali
     values: leaves.reduce((sum, leaf) => sum + valueCount(leaf), 0),
     spanConditions: leaves.filter((leaf) => 'attribute' in leaf || 'words' in leaf).length,
     promptIds: promptIdsIn(condition).length,
+    feedbackConditions: leaves.filter(isOfFeedback).length,
   };
   const path = code === 'invalid_filter' ? 'filter' : 'query';
   for (const name of limitNames) {

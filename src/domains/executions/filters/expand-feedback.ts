@@ -44,7 +44,8 @@ function holds({ op, values }: Comparison, flag: boolean): boolean {
   return op === 'eq' || op === 'in' ? isAmong : !isAmong;
 }
 
-function isOfFeedback(condition: Condition): condition is Extract<Condition, { field: unknown }> {
+/** Returns whether a condition compares `has_feedback`. */
+export function isOfFeedback(condition: Condition): condition is Extract<Condition, { field: unknown }> {
   return 'field' in condition && condition.field === executionFields.has_feedback;
 }
 

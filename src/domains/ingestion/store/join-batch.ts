@@ -1,6 +1,7 @@
 import { countLogs } from '../../../queue/log-counts.ts';
 import { listForSummary } from '../../../queue/summary-list.ts';
 import { type JoinTime, joinAtOnce } from '../../log-records/reads.ts';
+import { countTraceRows } from '../../spans/index.ts';
 import type { BatchEntry } from './span-batcher.ts';
 import type { SummarizeBatchDeps } from './summarize-batch.ts';
 import { tracesOfBatch } from './traces-of-batch.ts';
@@ -8,7 +9,8 @@ import { tracesOfBatch } from './traces-of-batch.ts';
 /**
  * Joins the log records of the batch, which are confirmed, with the spans that are stored, and puts
  * their traces on the list of summaries. What is large, too much at once, or fails is joined there.
- * Records without a stored span wait: the worker that stores the span looks for them.
+ * Records without a stored span wait: the worker that stores the span looks for them. Their traces are not on the list,
+ * which the rate and the quota of spans bound.
  * A project whose records cannot be looked up does not affect the others.
  * @throws the error of Redis; the jobs are then tried again
  */
@@ -17,14 +19,30 @@ export async function joinBatch(deps: SummarizeBatchDeps, entries: readonly Batc
   const time: JoinTime = new Map();
   for (const project of await tracesOfBatch(entries)) {
     const { projectId, traces, rows } = project;
-    const traceIds = await joinAtOnce(deps, project, [...traces.keys()], time).catch((error: unknown) => {
+    const { lacking, unseen } = await joinAtOnce(deps, project, [...traces.keys()], time).catch((error: unknown) => {
       deps.logger.warn({ err: error, project_id: projectId }, 'log records could not be looked up');
-      return [...traces.keys()];
+      return { lacking: [] as string[], unseen: [...traces.keys()] };
     });
     waiting += rows;
+    const traceIds = lacking.concat(await withSpans(deps, projectId, unseen));
     if (traceIds.length === 0) continue;
     await listForSummary(deps.redis, project, traceIds);
     for (const traceId of traceIds) waiting -= traces.get(traceId)?.rows ?? 0;
   }
   await countLogs(deps.redis, { waiting });
+}
+
+/** Returns those of the traces that have stored spans; all of them while ClickHouse does not tell. */
+async function withSpans(
+  { clickhouse, logger }: SummarizeBatchDeps,
+  projectId: string,
+  traceIds: readonly string[],
+): Promise<string[]> {
+  if (traceIds.length === 0) return [];
+  try {
+    return [...(await countTraceRows(clickhouse, projectId, traceIds)).keys()];
+  } catch (error) {
+    logger.warn({ err: error, project_id: projectId }, 'spans of log records could not be looked up');
+    return [...traceIds];
+  }
 }

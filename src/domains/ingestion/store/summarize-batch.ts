@@ -201,7 +201,13 @@ async function summarizeProject(
  * when the trace is summarized from the list.
  */
 async function joinLate(deps: SummarizeBatchDeps, project: ProjectOfBatch, time: JoinTime): Promise<string[]> {
-  return (await loadLogRecords()).joinAtOnce(deps, project, [...project.traces.keys()], time);
+  const { lacking, unseen } = await (await loadLogRecords()).joinAtOnce(
+    deps,
+    project,
+    [...project.traces.keys()],
+    time,
+  );
+  return lacking.concat(unseen);
 }
 
 /**

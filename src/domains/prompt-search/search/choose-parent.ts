@@ -49,7 +49,11 @@ export function leadersByRow(run: SearchRun): Candidate[][] {
 export function rowsByLeader(leaders: readonly Candidate[][]): ReadonlyMap<Candidate, readonly number[]> {
   const rows = new Map<Candidate, number[]>();
   for (const [number, row] of leaders.entries()) {
-    for (const candidate of row) rows.set(candidate, [...(rows.get(candidate) ?? []), number]);
+    for (const candidate of row) {
+      const own = rows.get(candidate);
+      if (own === undefined) rows.set(candidate, [number]);
+      else own.push(number);
+    }
   }
   return rows;
 }

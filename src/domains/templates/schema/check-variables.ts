@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { AnyValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
-import { LRUCache } from 'lru-cache';
 import type { Fault } from '../../../lib/errors.ts';
 import { hasAtMostValues, multipleOfPrecision } from '../../../lib/json-values.ts';
 import { retainedBytesOf } from '../../../lib/retained-bytes.ts';
+import { SharedCache } from '../../../lib/shared-cache.ts';
 import { TemplateLimitError } from '../problems.ts';
 
 /** The result of a check: the variables with the schema's defaults, and the faults found. */
@@ -34,19 +34,16 @@ interface CompiledSchema {
   bytes: number;
 }
 
-const compiledKept = new LRUCache<string, CompiledSchema>({
-  max: keptMax,
-  maxSize: keptBytesMax,
-  sizeCalculation: ({ bytes }) => bytes,
-});
+/** Shared by all workspaces of this thread. */
+const compiledKept = new SharedCache<CompiledSchema>({ entriesMax: keptMax, bytesMax: keptBytesMax });
 
 /**
  * Returns the reason why a schema is invalid, if it is. Validating a schema against the standard's own
  * schema may take long, so it is done once, in a worker thread. The validator is not cached, because
  * many schemas of drafts are not used again.
  */
-export function faultOfSchema(schema: unknown): string | undefined {
-  if (compiledKept.has(keyOf(schema))) return undefined;
+export function faultOfSchema(workspaceId: string, schema: unknown): string | undefined {
+  if (isCompiled(workspaceId, schema)) return undefined;
   const compiled = compile(schema, true);
   if (typeof compiled === 'string') return compiled;
   try {
@@ -57,11 +54,18 @@ export function faultOfSchema(schema: unknown): string | undefined {
   }
 }
 
-function compileValid(schema: unknown): CompiledSchema {
+/** Returns whether this thread has the validator of a schema. To compile one takes milliseconds. */
+export function isCompiled(workspaceId: string, schema: unknown): boolean {
+  return compiledKept.has(workspaceId, keyOf(schema));
+}
+
+function compileValid(workspaceId: string, schema: unknown): CompiledSchema {
   const key = keyOf(schema);
-  const compiled = compiledKept.get(key) ?? compile(schema, false);
+  const kept = compiledKept.get(workspaceId, key);
+  if (kept !== undefined) return kept;
+  const compiled = compile(schema, false);
   if (typeof compiled === 'string') throw new Error(`A schema that was never checked: ${compiled}`);
-  compiledKept.set(key, compiled);
+  compiledKept.set(workspaceId, key, compiled, compiled.bytes);
   return compiled;
 }
 
@@ -84,8 +88,8 @@ const filledCharactersMax = 4 * 1024 * 1024;
  * Checks a copy of the variables and fills in defaults. The schema must have been validated before.
  * @throws TemplateLimitError when defaults add very many values or characters
  */
-export function checkVariables(schema: unknown, given: unknown): CheckedVariables {
-  const compiled = compileValid(schema);
+export function checkVariables(workspaceId: string, schema: unknown, given: unknown): CheckedVariables {
+  const compiled = compileValid(workspaceId, schema);
   const variables: Record<string, unknown> = Object.assign({}, structuredClone(given));
   const faults = faultsIn(variables, compiled);
   if (!hasAtMostValues(variables, filledValuesMax) && hasAtMostValues(given, filledValuesMax)) {

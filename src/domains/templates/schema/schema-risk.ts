@@ -28,6 +28,8 @@ const linearKeywords = new Set([
 
 const inlineNodesMax = 100;
 const inlineValuesMax = 2_000;
+/** Schemas, required names and values of `enum`. Compiling so many takes about 5 ms: Ajv writes code for each. */
+const inlineCompiledMax = 200;
 /** Schemas, required names and values of `enum`, times values of the variables. This many checks take about 10 ms. */
 const inlineChecksMax = 50_000;
 /** Characters that are counted for `minLength` and `maxLength`, or that the paths of faults can have. This many take about 10 ms. */
@@ -49,7 +51,7 @@ interface SchemaCost {
  */
 export function isQuickCheck(schema: unknown, variables: unknown): boolean {
   const cost = linearCostOf(schema);
-  if (cost === undefined) return false;
+  if (cost === undefined || cost.checks > inlineCompiledMax) return false;
   if (!hasAtMostValues(variables, Math.min(inlineValuesMax, inlineChecksMax / cost.checks))) return false;
   const { values, textCharacters, longestPath } = sizesOf(variables);
   // Ajv creates the path of a fault anew for every fault.

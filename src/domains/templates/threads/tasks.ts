@@ -31,8 +31,8 @@ export interface ThreadWork {
     };
     result: RenderedTexts;
   };
-  checkSchema: { task: { schema: unknown }; result: { fault?: string } };
-  validate: { task: { schema: unknown; variables: unknown }; result: CheckedVariables };
+  checkSchema: { task: { workspaceId: string; schema: unknown }; result: { fault?: string } };
+  validate: { task: { workspaceId: string; schema: unknown; variables: unknown }; result: CheckedVariables };
   diff: { task: { from: Content; to: Content }; result: ContentDiff };
   checkMetrics: { task: { metrics: readonly MetricConfig[] }; result: MetricFault[] };
   score: { task: { metric: MetricConfig; input: ScoreInput }; result: MetricScore };
