@@ -4,6 +4,9 @@ import { mapInSlices, Pace, sharedThird } from '../lib/pace.ts';
 import type { QueryValues } from './query.ts';
 import type { PathParams } from './validate.ts';
 
+/** To parse, check and digest a larger body in one turn would take too long. */
+const restedBytesMin = 32 * 1024;
+
 /**
  * Returns a digest that is equal for equal requests, whatever the order of fields and parameters.
  * Lists in the body, and lists in its fields, are digested in slices, so that other requests run in between. The
@@ -11,8 +14,9 @@ import type { PathParams } from './validate.ts';
  */
 export async function digestRequest(
   request: { params: PathParams; query: QueryValues; body: unknown },
-  sharer: string,
+  { sharer, bytes }: { sharer: string; bytes: number },
 ): Promise<Buffer> {
+  if (bytes > restedBytesMin) await sharedThird(sharer)();
   const hash = createHash('sha256');
   const { body, ...others } = request;
   if (typeof body !== 'object' || body === null) return hash.update(fingerprintOf(request)).digest();

@@ -54,7 +54,7 @@ interface OnceDeps {
 /**
  * Runs the handler for the first request with a key, and returns its response again to later ones.
  * A temporary refusal (429, 402) is forgotten, so the key can be used again. An internal failure
- * (5xx) may have taken effect: the same request runs again with the same `effectId`. If the
+ * (5xx) may have taken effect: the same request runs again with the same `effectId`, also after a refusal of it. If the
  * connection to the database broke during a commit, Postgres tells afterwards whether it was stored. If it was, or if the
  * process died, the request never runs again, and until the key expires the response is 409.
  * @throws InvalidError `idempotency_key_reused`
@@ -90,7 +90,9 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
     else if (error instanceof OutcomeUnknownError)
       await storeOutcome(() => store.settle(request, lease, error.transactionId));
     else
-      await storeOutcome(() => (hadNoEffect(error) ? store.abandon(request, lease) : store.postpone(request, lease)));
+      await storeOutcome(() =>
+        hadNoEffect(error) && !begun.isAgain ? store.abandon(request, lease) : store.postpone(request, lease),
+      );
     throw error;
   }
 }

@@ -23,8 +23,8 @@ export interface StoredAnswer {
 
 /** What `begin` finds for a key, on its first use or a later one. */
 export type Begun =
-  /** The lease is the earlier one when the request was postponed before. */
-  | { outcome: 'begun'; lease: string }
+  /** `isAgain`: the request was postponed before. The lease is then the earlier one. */
+  | { outcome: 'begun'; lease: string; isAgain: boolean }
   | { outcome: 'answered'; answer: StoredAnswer }
   | { outcome: 'unfinished'; ageMs: number }
   /** The request took effect, and its response was lost. */

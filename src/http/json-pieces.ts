@@ -49,6 +49,8 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
   let frameCost = 0;
   let elements: Span[] | undefined;
   let isInText = false;
+  let textStart = 0;
+  let textBytes = 0;
   let pauseAt = stepBytes;
   const rootIsObject = bytes[skipBlank(bytes)] === openBrace;
 
@@ -77,13 +79,17 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
     }
     const byte = bytes[index] ?? 0;
     if (isInText) {
-      if (byte === quote) isInText = false;
-      else if (byte === backslash) {
+      if (byte === quote) {
+        isInText = false;
+        textBytes = index - textStart;
+      } else if (byte === backslash) {
         count(costs.escape);
         index++;
       }
-    } else if (byte === quote) isInText = true;
-    else if (byte === openBrace || byte === openBracket) {
+    } else if (byte === quote) {
+      isInText = true;
+      textStart = index;
+    } else if (byte === openBrace || byte === openBracket) {
       count(costs.container);
       if (++depth > jsonDepthMax) throw tooDeep();
       if (!rootIsObject || depth !== elementDepth || byte !== openBracket) continue;
@@ -97,8 +103,10 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
       elements = undefined;
       frameStart = index;
       pieceCost = 0;
-    } else if (byte === colon) count(costs.member);
-    else if (byte === comma) {
+    } else if (byte === colon) {
+      if (textBytes > nameBytesMax) throw tooMany(`${nameBytesMax} bytes in a name`);
+      count(costs.member);
+    } else if (byte === comma) {
       count(costs.separator);
       if (depth === elementDepth && elements !== undefined) endElement(index);
     }
@@ -107,6 +115,12 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
   if (elements === undefined) frame.push(bytes.subarray(frameStart));
   return { frame: Buffer.concat(frame), arrays };
 }
+
+/**
+ * V8 hashes longer names by their length alone (`String::kMaxHashCalcLength`), and compares each with all others of that
+ * length: five hundred of them take half a second.
+ */
+export const nameBytesMax = 16_000;
 
 function skipBlank(bytes: Buffer, start = 0): number {
   let index = start;

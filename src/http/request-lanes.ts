@@ -103,8 +103,8 @@ export class RequestLanes {
     ...{ waitingPerKey: 16, waitingMax: 64, waitMsMax: requestWaitMsMax },
   });
 
-  /** The rate of large answers. */
-  readonly largeReads = new LargeReads();
+  /** The rates of large answers: of what is read, and of what is rendered or written. */
+  readonly #largeAnswers = { reads: new LargeReads(), others: new LargeReads() };
 
   constructor(whyStuck: WhyStuck = () => undefined) {
     const options = (lane: LaneName) => ({ ...waiting, whyStuck: () => whyStuck(lane) });
@@ -134,8 +134,19 @@ export class RequestLanes {
     request: { sharer: string; waiter: Waiter; bodyBytes: number },
     handle: () => Promise<T>,
   ): Promise<T> {
-    this.largeReads.note(contract, request.sharer);
-    return this.largeReads.run(contract, request, () => this.#runInLane(contract, request, handle));
+    const largeAnswers = this.#largeAnswersOf(contract);
+    largeAnswers.note(contract, request.sharer);
+    return largeAnswers.run(contract, request, () => this.#runInLane(contract, request, handle));
+  }
+
+  /** Counts an answer of so many bytes for the rate of large ones. */
+  countAnswer(contract: Pick<Contract, 'rateClass' | 'operationId'>, sharer: string, bytes: number): void {
+    this.#largeAnswersOf(contract).count(contract, sharer, bytes);
+  }
+
+  #largeAnswersOf({ rateClass }: Pick<Contract, 'rateClass'>): LargeReads {
+    const { reads, others } = this.#largeAnswers;
+    return rateClass === 'read' || rateClass === 'analytics' ? reads : others;
   }
 
   async #runInLane<T>(

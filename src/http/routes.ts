@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
+import { inHeavyTurn } from '../lib/heavy-turns.ts';
 import { sharedThird } from '../lib/pace.ts';
 import { isStorableText } from '../lib/storable-text.ts';
 import type { AppOptions } from './app-options.ts';
@@ -20,10 +21,8 @@ import type { RequestLanes } from './request-lanes.ts';
 import { prepareAnswer, sendAnswer } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
-/** Name of the sharer when `sharerOf` is not given. */
-const everybody = 'everybody';
-/** Default maximum size of a body, in bytes. */
-const bodyBytesMaxDefault = 1024 * 1024;
+/** Name of the sharer when `sharerOf` is not given, and default maximum size of a body, in bytes. */
+const [everybody, bodyBytesMaxDefault] = ['everybody', 1024 * 1024] as const;
 
 type RouteOptions<P> = AppOptions<P> & { intake: BodyIntake; lanes: RequestLanes };
 
@@ -118,9 +117,11 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     if (isUnwanted) await body.ignore(bodyBytesMax);
     const once = onceFor(req, endpoint, options, { call, sharer, body });
     // A client that reads slowly holds neither its body nor the values of the result.
-    const answer = await endpoint.call(Object.assign(call, { readBody, once })).then(prepareAnswer);
+    const answer = await endpoint
+      .call(Object.assign(call, { readBody, once }))
+      .then((result) => inHeavyTurn(sharer, () => prepareAnswer(result)));
     body.release();
-    options.lanes.largeReads.count(endpoint, sharer, answer.content?.length ?? 0);
+    options.lanes.countAnswer(endpoint, sharer, answer.content?.length ?? 0);
     await sendAnswer(req, res, answer, {
       hold: (bytes) => options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes }),
       note: (bytes) => options.lanes.noteUnread(sharer, bytes),
@@ -224,7 +225,7 @@ function onceFor<P>(
   const begin: typeof store.begin = (request) =>
     isUnbound ? lanes.runRecord(sharer, () => store.begin(request)) : store.begin(request);
   return async (body, run) => {
-    const digest = await digestRequest({ params, query, body }, sharer);
+    const digest = await digestRequest({ params, query, body }, { sharer, bytes: held.bytes });
     const deps = {
       store: { ...store, begin },
       request: { tenant, operationId, key, digest },

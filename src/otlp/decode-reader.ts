@@ -17,7 +17,7 @@ export class DecodeReader extends WireReader {
 
   /** Reads the key of an attribute, as it is: a cut key could be that of another attribute. */
   key(end: number): string {
-    const fieldEnd = this.length(end);
+    const fieldEnd = this.keyEnd(end);
     const start = this.pos;
     this.pos = fieldEnd;
     return readText(this, start, fieldEnd);

@@ -1,32 +1,36 @@
 import { MalformedError } from '../lib/errors.ts';
-import type { OtlpLimits } from './limits.ts';
+import { keyBytesMax, type OtlpLimits } from './limits.ts';
 
-/** Below this size JSON.parse needs little time and memory for any text. */
-const guardedBytesMin = 1024 * 1024;
+/** Below this size JSON.parse needs little time and memory for any values, but not for any names. */
+const countedBytesMin = 1024 * 1024;
 const nestingMax = 10_000;
 /** A message in OTLP/JSON has one brace and usually one comma. */
 const tokensPerMessage = 2;
 
-const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
  * Rejects text that is too expensive for JSON.parse: millions of nested arrays take seconds, and a
- * two-byte `{}` becomes an object of fifty bytes. It counts in one pass without recursion, and does
+ * two-byte `{}` becomes an object of fifty bytes, and long names of one length are compared with each other. It counts in one pass without recursion, and does
  * not check whether the text is JSON.
  * @throws MalformedError (`malformed_otlp`)
  */
 export function guardJson(bytes: Uint8Array, limits: OtlpLimits): void {
-  if (bytes.length < guardedBytesMin) return;
-  const tokensMax = tokensPerMessage * limits.messagesMax;
+  if (bytes.length <= keyBytesMax) return;
+  const isCounted = bytes.length >= countedBytesMin;
+  const tokensMax = isCounted ? tokensPerMessage * limits.messagesMax : Number.POSITIVE_INFINITY;
   let nesting = 0;
   let tokens = 0;
   for (let index = 0; index < bytes.length; index++) {
     const byte = bytes[index] as number;
-    if (byte === quote) index = stringEnd(bytes, index + 1);
-    else if (byte === openBrace || byte === openBracket) {
+    if (byte === quote) {
+      const start = index;
+      index = stringEnd(bytes, index + 1);
+      if (index - start > keyBytesMax && isKey(bytes, index)) refuse(`a name of more than ${keyBytesMax} bytes`, start);
+    } else if (byte === openBrace || byte === openBracket) {
       tokens++;
-      if (++nesting > nestingMax) refuse(`nested more than ${nestingMax} levels deep`, index);
+      if (++nesting > nestingMax && isCounted) refuse(`nested more than ${nestingMax} levels deep`, index);
     } else if (byte === closeBrace || byte === closeBracket) nesting--;
     else if (byte === comma) tokens++;
     if (tokens > tokensMax) refuse(`more than ${tokensMax} values`, index);
@@ -37,6 +41,13 @@ function stringEnd(bytes: Uint8Array, start: number): number {
   let index = start;
   while (index < bytes.length && bytes[index] !== quote) index += bytes[index] === backslash ? 2 : 1;
   return index;
+}
+
+/** Returns whether the string that ends at `end` is a name. */
+function isKey(bytes: Uint8Array, end: number): boolean {
+  let index = end + 1;
+  while (index < bytes.length && (bytes[index] as number) <= 0x20) index++;
+  return bytes[index] === colon;
 }
 
 function refuse(what: string, offset: number): never {

@@ -7,6 +7,7 @@ import {
   readInt64,
   readString,
 } from './json-fields.ts';
+import { keyBytesMax } from './limits.ts';
 import type { AnyValue, Attributes } from './span.ts';
 import { warning } from './warnings.ts';
 
@@ -60,7 +61,8 @@ function readEntries(context: JsonContext, value: unknown, into: Attributes, max
   }
   if (!isObject(value)) context.malformed('attributes must be an array');
   const keys = Object.keys(value);
-  for (const key of keys.slice(0, max)) into.set(context.wellFormed(key), readAnyValue(context, value[key], depth));
+  for (const key of keys.slice(0, max))
+    into.set(boundedKey(context, context.wellFormed(key)), readAnyValue(context, value[key], depth));
   return keys.length;
 }
 
@@ -70,7 +72,12 @@ function readKeyValue(context: JsonContext, entry: unknown, into: Attributes, de
     return;
   }
   if (entry.keyStrindex !== undefined && entry.keyStrindex !== null) context.warnings |= warning.strindexIgnored;
-  into.set(readString(context, entry.key, 'attribute key'), readAnyValue(context, entry.value, depth));
+  const key = boundedKey(context, readString(context, entry.key, 'attribute key'));
+  into.set(key, readAnyValue(context, entry.value, depth));
+}
+
+function boundedKey(context: JsonContext, key: string): string {
+  return key.length > keyBytesMax ? context.malformed(`a key of more than ${keyBytesMax} bytes`) : key;
 }
 
 /** Reads an AnyValue. Also accepts a bare scalar or array, although OTLP/JSON forbids it. */

@@ -54,8 +54,15 @@ export class LongStepError extends Error {
   override readonly name = 'LongStepError';
 }
 
-/** So many elements take at most about 40 ms, and no small body of a real client has as many. */
-export const stepElementsMax = { protobuf: 150_000, json: 20_000 } as const;
+/**
+ * Bytes of the key of an attribute, also within values; a body with a longer one is malformed. V8 hashes longer texts by
+ * their length alone (`String::kMaxHashCalcLength`), and compares each key with all others of that length: four thousand
+ * take a minute.
+ */
+export const keyBytesMax = 16_000;
+
+/** So many elements take at most about 20 ms, and no small body of a real client has as many. */
+export const stepElementsMax = { protobuf: 75_000, json: 20_000 } as const;
 
 /** Returns the limits of one request, with the two sizes that an operator may configure. */
 export function otlpLimits(config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax'>): OtlpLimits {

@@ -19,6 +19,9 @@ import type { WireReader } from './wire.ts';
 /** The event whose records may belong to a trace without a span. */
 export const evaluationEvent = 'gen_ai.evaluation.result';
 
+/** The key of a KeyValue: field 1, bytes. */
+const keyTag = 0x0a;
+
 /** Stack frames above the values of an attribute, and the maximum frames per level of AnyValue. */
 const framesOutsideValues = 8;
 const framesPerValue = 3;
@@ -101,7 +104,8 @@ export class ProtobufWalk {
         const tagStart = reader.pos;
         const tag = reader.tag(end);
         const action = tag < tagsPerMessage ? (actions[type * tagsPerMessage + tag] as number) : 0;
-        if (action === 0) reader.skip(tag, end);
+        if (type === message.keyValue && tag === keyTag) reader.pos = reader.keyEnd(end);
+        else if (action === 0) reader.skip(tag, end);
         else if (action === mark.strindex) this.#ignoreStrindex(tag, end);
         else if (action >= mark.limited) this.#note(action, type, end);
         else {

@@ -1,7 +1,9 @@
 import { MalformedError } from '../lib/errors.ts';
-import { LongStepError, type OtlpLimits } from './limits.ts';
+import { keyBytesMax, LongStepError, type OtlpLimits } from './limits.ts';
 
 const groupDepthMax = 100;
+/** Tags that one step may read for each message that it may read: attributes have two. Unknown fields count as well. */
+const tagsPerMessage = 2;
 const varintBytesMax = 10;
 const twoTo28 = 268_435_456;
 /** Below this value 28 more bits fit into the 53 bits of a number. */
@@ -21,17 +23,24 @@ export class WireReader {
   pos = 0;
   readonly view: DataView;
   readonly #stepMessagesMax: number;
+  readonly #stepTagsMax: number;
   #messages = 0;
+  #tags = 0;
 
   constructor(bytes: Uint8Array, limits: OtlpLimits) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.limits = limits;
     this.#stepMessagesMax = limits.stepElementsMax?.protobuf ?? Number.POSITIVE_INFINITY;
+    this.#stepTagsMax = tagsPerMessage * this.#stepMessagesMax;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** Reads the next tag: field number * 8 + wire type. Only `skip` checks whether it is valid. */
+  /**
+   * Reads the next tag: field number * 8 + wire type. Only `skip` checks whether it is valid.
+   * @throws LongStepError
+   */
   tag(end: number): number {
+    if (++this.#tags > this.#stepTagsMax) throw new LongStepError();
     const first = this.bytes[this.pos] as number;
     if (first < 0x80) {
       this.pos++;
@@ -64,6 +73,13 @@ export class WireReader {
       this.fail(`more than ${this.limits.messagesMax} messages`, this.pos);
     if (this.#messages > this.#stepMessagesMax) throw new LongStepError();
     return this.length(end);
+  }
+
+  /** Like `length`, but for the key of an attribute. */
+  keyEnd(end: number): number {
+    const fieldEnd = this.length(end);
+    if (fieldEnd - this.pos > keyBytesMax) this.fail(`a key of more than ${keyBytesMax} bytes`, this.pos);
+    return fieldEnd;
   }
 
   /** Reads the low 32 bits of a varint, signed. */

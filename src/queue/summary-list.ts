@@ -144,6 +144,21 @@ export async function summaryProjects(redis: Redis): Promise<SummaryProject[]> {
   return Object.entries(projects).map(([projectId, workspaceId]) => ({ projectId, workspaceId }));
 }
 
+/**
+ * Counts the traces of each workspace on the list anew: a worker of an older version does not. What changes meanwhile is
+ * counted the next time. Throws the error of Redis.
+ */
+export async function recountSummaries(redis: Redis): Promise<void> {
+  const counts = new Map<string, number>();
+  const count = async ({ projectId, workspaceId }: SummaryProject) => {
+    const size = await redis.zcard(summaryKeys(projectId).due);
+    counts.set(workspaceId, (counts.get(workspaceId) ?? 0) + size);
+  };
+  await Promise.all((await summaryProjects(redis)).map(count));
+  const empty = redis.multi().del(summaryTracesKey);
+  await (counts.size > 0 ? empty.hset(summaryTracesKey, counts) : empty).exec();
+}
+
 /** More projects than this are rarely busy at a time. A late one of the others is found in a later look. */
 const projectsPerLook = 200;
 

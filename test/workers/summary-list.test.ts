@@ -6,6 +6,7 @@ import {
   leaseSummaries,
   listForSummary,
   oldestDueSummaryAtMs,
+  recountSummaries,
   releaseSummaries,
   renewSummaries,
   summaryProjects,
@@ -60,6 +61,13 @@ describe('the list of summaries', () => {
     await endSummary(redis, other, 'a', 0);
     await endSummary(redis, await leaseSummaries(redis, project, 10), 'a', 0);
     expect(await count()).toBeNull();
+  });
+
+  test('is counted anew, whatever the counts were', async () => {
+    await listForSummary(redis, project, ['a', 'b']);
+    await redis.hset(summaryTracesKey, { [project.workspaceId]: 7, gone: 3 });
+    await recountSummaries(redis);
+    expect(await redis.hmget(summaryTracesKey, project.workspaceId, 'gone')).toEqual(['2', null]);
   });
 
   test('tells since when the longest waiting trace is due; not of traces that a worker has, or that rest after a failure', async () => {

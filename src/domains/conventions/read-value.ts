@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { AnyValue, Attributes } from '../../otlp/span.ts';
 import { type Reading, warn } from './candidates.ts';
 import { countJsonValues } from './json-values.ts';
@@ -79,11 +80,15 @@ export function parsed(value: AnyValue, reading: Reading): unknown {
     return typeof value === 'string' ? undefined : plain(value);
   }
   reading.parsed ??= new Map();
-  if (reading.parsed.has(value)) return reading.parsed.get(value);
+  const key = typeof value === 'string' && value.length > textKeyCharsMax ? hash('sha256', value) : value;
+  if (reading.parsed.has(key)) return reading.parsed.get(key);
   const result = readWithinBudget(value, reading);
-  reading.parsed.set(value, result);
+  reading.parsed.set(key, result);
   return result;
 }
+
+/** V8 hashes longer texts by their length alone, and a map would compare those of one length with each other. */
+const textKeyCharsMax = 16_000;
 
 function readWithinBudget(value: AnyValue, reading: Reading): unknown {
   const { left, leftOfBody } = reading;

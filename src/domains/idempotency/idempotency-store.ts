@@ -44,7 +44,7 @@ function begin(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
 
 async function beginOrLook(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
   const { tenant, operationId, key, digest } = request;
-  const inserted = await postgres.raw<{ rows: { lease: string }[] }>(
+  const inserted = await postgres.raw<{ rows: { lease: string; isAgain: boolean }[] }>(
     `insert into idempotency_keys as held (tenant, operation_id, key, request_digest)
      values (:tenant, :operationId, :key, :digest)
      on conflict (tenant, operation_id, key) do update
@@ -53,11 +53,11 @@ async function beginOrLook(postgres: Postgres, request: IdempotentRequest): Prom
            expires_at = excluded.expires_at, status = null, headers = null, content_type = null, content = null,
            content_dropped = false
        where held.expires_at <= now() or (held.status = :postponed and held.request_digest = excluded.request_digest)
-     returning lease`,
+     returning lease, xmax <> 0 as "isAgain"`,
     { tenant, operationId, key, digest, postponed },
   );
   const [row] = inserted.rows;
-  if (row) return { outcome: 'begun', lease: row.lease };
+  if (row) return { outcome: 'begun', ...row };
   return look(postgres, request);
 }
 

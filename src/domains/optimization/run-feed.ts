@@ -2,6 +2,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { FairLane } from '../../lib/fair-lane.ts';
 import type { Waiter } from '../../lib/fair-lane-options.ts';
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
+import { inSharedTurn } from '../../lib/pace.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { isActive } from './run.ts';
@@ -118,7 +119,11 @@ export class RunFeed {
   async #eventsAfter(run: FollowedRun, seq: number): Promise<readonly RunEvent[]> {
     const read = () =>
       this.inTurn(run.ref.workspaceId, () => listRunEvents(this.#postgres, run.ref, { afterSeq: seq, ...perRead }));
-    return run.keptAfter(seq) ?? run.readOnce(seq, read);
+    const kept = run.keptAfter(seq);
+    if (kept !== undefined) return kept;
+    const events = await run.readOnce(seq, read);
+    // Very many readers may wait for the same result, and each then writes its events.
+    return inSharedTurn(() => events);
   }
 
   async #poll(): Promise<void> {

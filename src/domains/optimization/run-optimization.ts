@@ -17,7 +17,6 @@ import { candidateTexts, textOf } from './candidate-texts.ts';
 import { createPorts } from './create-ports.ts';
 import { deadlinesOf } from './deadlines.ts';
 import { endRun } from './end-run.ts';
-import type { Ending } from './finish-run.ts';
 import { readJournal } from './journal-store.ts';
 import { keepLease } from './keep-lease.ts';
 import { Cancelled, type Lease, LeaseLost } from './lease.ts';
@@ -106,13 +105,14 @@ async function searchAndEnd(deps: RunOptimizationDeps, attempt: Attempt): Promis
   if (run.losses > lossesMax) throw new RunFailed('worker_lost', `${run.losses} workers ended during the run`);
   const { ports, writer, input, caller } = await prepare(deps, attempt);
   const decision = await deps.search(ports, input).finally(() => signal.aborted && caller.idle());
+  await awaitCalls(deps, run);
   signal.throwIfAborted();
   if (run.options.apply === 'if_improved' && decision.outcome === 'improved') {
     const warning = await deps.applyWinner({ run, lease, decision });
     if (warning !== undefined) writer.warn(warning);
   }
   await writer.flush(ports.callsUsed());
-  await end(deps, attempt, { state: 'completed', decision });
+  await endRun(deps.postgres, lease, { state: 'completed', decision });
 }
 
 async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attempt) {
@@ -153,16 +153,14 @@ async function readBase(
 }
 
 /**
- * Ends a run. If its cost is limited, what the run has reserved of it is given back after its calls are stored: until then,
- * the spend that the next run is held to does not contain them.
+ * Waits until the calls of a run with a limited cost are stored, before it ends and gives back what it has reserved of a
+ * budget: until then, the spend that the next run is held to does not contain them.
  */
-async function end(
-  { postgres, calls, stopping }: RunOptimizationDeps,
-  { run, lease }: Pick<Attempt, 'run' | 'lease'>,
-  ending: Ending,
+async function awaitCalls(
+  { calls, stopping }: Pick<RunOptimizationDeps, 'calls' | 'stopping'>,
+  { workspaceId, reservationId, costLimitNanoUsd }: Run,
 ): Promise<void> {
-  if (run.reservationId !== null && run.costLimitNanoUsd !== null) await awaitStored(calls, run.workspaceId, stopping);
-  await endRun(postgres, lease, ending);
+  if (reservationId !== null && costLimitNanoUsd !== null) await awaitStored(calls, workspaceId, stopping);
 }
 
 async function endWith(
@@ -175,12 +173,13 @@ async function endWith(
     logger.warn({ run_id: lease.runId }, 'another worker has taken the optimization run');
     return;
   }
+  if (!(error instanceof UnavailableError)) await awaitCalls(deps, run);
   if (error instanceof Cancelled) {
-    await end(deps, { run, lease }, { state: 'cancelled' });
+    await endRun(postgres, lease, { state: 'cancelled' });
     return;
   }
   if (error instanceof RunFailed) {
-    await end(deps, { run, lease }, { state: 'failed', error: { code: error.code, message: error.message } });
+    await endRun(postgres, lease, { state: 'failed', error: { code: error.code, message: error.message } });
     return;
   }
   const isTooSlow = error instanceof StatementTooSlowError && run.attempt >= slowAttemptsMax;
@@ -190,5 +189,5 @@ async function endWith(
   }
   logger.error({ err: error, run_id: lease.runId }, 'an optimization run failed');
   const message = 'An internal error occurred. The log of the worker has the reason';
-  await end(deps, { run, lease }, { state: 'failed', error: { code: 'internal', message } });
+  await endRun(postgres, lease, { state: 'failed', error: { code: 'internal', message } });
 }

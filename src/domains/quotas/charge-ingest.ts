@@ -63,7 +63,9 @@ export async function chargeIngest(
       applyOutcome(outcome, rates, setHeaders);
       if (cost.needsQuota === true) requireQuota(outcome);
     } catch (error) {
-      if (!(error instanceof ExhaustedError) || !(await wasReceived?.())) throw error;
+      const isResend = error instanceof ExhaustedError && (await wasReceived?.());
+      if (!isResend && !outcome.granted) await chargeRequest(limiter, limited, cost.requests);
+      if (!isResend) throw error;
       // The next resend is not refused before its body is known. The refused check took nothing from the rates.
       limiter.forget(quotas);
       if (rates.length > 0) applyOutcome(await limiter.check(rates), rates, setHeaders);
@@ -71,6 +73,16 @@ export async function chargeIngest(
     }
   }
   return { key, slot, expiresAtS, spans: cost.spans, taken: quotas.length > 0 };
+}
+
+/**
+ * Counts a request that is refused, because nothing was taken for it: its body was received and examined, and the rate
+ * of requests must bound how often.
+ */
+async function chargeRequest(limiter: Limiter, workspace: WorkspaceScope, requests: number | undefined): Promise<void> {
+  if (requests === undefined) return;
+  const rates = rateChecks(workspace, limitsOf(workspace), { ingest: requests });
+  await limiter.check(rates).catch(() => undefined);
 }
 
 /** @throws ExhaustedError when not a single unit of a quota is left */
@@ -93,5 +105,8 @@ export async function chargeUnkept(
 ): Promise<void> {
   if (limited === undefined) return;
   const rates = rateChecks(limited, limitsOf(limited), { ingest: 1, ingest_bytes: bytes });
-  if (rates.length > 0) applyOutcome(await limiter.checkOpen(rates), rates, setHeaders);
+  if (rates.length === 0) return;
+  const outcome = await limiter.checkOpen(rates);
+  if (!outcome.granted) await limiter.checkOpen(rateChecks(limited, limitsOf(limited), { ingest: 1 }));
+  applyOutcome(outcome, rates, setHeaders);
 }

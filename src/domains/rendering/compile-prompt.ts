@@ -34,8 +34,6 @@ export interface CompiledPrompt {
   declared: ReadonlySet<string>;
   /** Paths of the variables, and whether each is required. */
   variables: ReadonlyMap<string, boolean>;
-  /** Approximate bytes of its config, which each answer has. */
-  configBytes: number;
   /** Approximate bytes in memory: its templates, config, input schema, paths of variables, and parts. */
   bytes: number;
 }
@@ -62,7 +60,6 @@ export async function compilePrompt(
   const parts = versionsOf(expanded);
   const { config, inputSchema } = content;
   const variables = new Map(promptVariables(analysis, inputSchema).map(({ path, required }) => [path, required]));
-  const configBytes = retainedBytesOf(config);
   const sizes = [...templates, ...expanded.parts.values()].map(parsedSizeOf);
   return {
     content,
@@ -74,10 +71,9 @@ export async function compilePrompt(
     used: new Set(analysis.variables.map(({ name }) => name)),
     declared: new Set(Object.keys(propertiesOf(content.inputSchema))),
     variables,
-    configBytes,
     bytes: sizes.reduce(
       (sum, bytes) => sum + bytes,
-      configBytes + retainedBytesOf({ inputSchema, picks, parts, paths: [...variables.keys()] }),
+      retainedBytesOf({ config, inputSchema, picks, parts, paths: [...variables.keys()] }),
     ),
   };
 }

@@ -1,11 +1,9 @@
 import { endpointsFor } from '../../http/endpoint.ts';
-import { sharedThird } from '../../lib/pace.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import { promptKind } from '../prompts/index.ts';
 import { idOrSlugIn, itemParams, projectParams } from '../versioned/index.ts';
-import { messageTexts } from './message-texts.ts';
 import { renderBody, renderedSchema, renderedToWire } from './render.schema.ts';
-import { type RenderedPrompt, renderPrompt } from './render-prompt.ts';
+import { renderPrompt } from './render-prompt.ts';
 import { draftFrom, validateBody, validatedSchema, validatedToWire } from './validate.schema.ts';
 import { type ValidateDeps, validateDraft } from './validate-draft.ts';
 
@@ -17,12 +15,6 @@ const rendering = {
   rateClass: 'render',
   tag: 'prompts',
 } as const;
-
-/**
- * To write the answer with 10,000 messages takes 8 ms of the event loop, and with a million control characters, of
- * which JSON has six for each, 20 ms.
- */
-const atOnce = { messages: 500, characters: 64 * 1024 };
 
 const notFound = ['project_not_found', 'prompt_not_found', 'version_not_found', 'label_not_found'] as const;
 const path = '/api/projects/{project_id}/prompts';
@@ -53,27 +45,17 @@ function renderEndpoint(deps: ValidateDeps) {
     handle: async (call) => {
       const { principal, params, body } = call;
       const { version, label, variables, placeholders, model } = body;
-      const project = projectOf(principal);
       const result = await renderPrompt(deps, {
-        project,
+        project: projectOf(principal),
         waiter: call,
         idOrSlug: idOrSlugIn(promptKind, params),
         ...{ version, label, variables, placeholders, model },
         onMissing: body.on_missing,
         onExtra: body.on_extra,
       });
-      if (isLarge(result)) await sharedThird(project.workspaceId)();
       return { status: 200, body: renderedToWire(result, label) };
     },
   });
-}
-
-/** Returns whether the answer takes long to write. */
-function isLarge({ rendered, compiled }: RenderedPrompt): boolean {
-  const texts = 'text' in rendered ? [rendered.text] : messageTexts(rendered.messages).texts;
-  const messages = 'messages' in rendered ? rendered.messages.length : 0;
-  const characters = texts.reduce((sum, { length }) => sum + length, compiled.configBytes);
-  return messages > atOnce.messages || characters > atOnce.characters;
 }
 
 function validateEndpoint(deps: ValidateDeps) {

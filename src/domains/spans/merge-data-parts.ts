@@ -45,13 +45,18 @@ async function mergeOn(
   for (const { table, partition, parts } of await scattered(shard, restS)) {
     if ((await anyBody(ingest)) || stopping.aborted) return;
     const startedAtMs = performance.now();
-    await runStatement(shard, {
-      query: 'OPTIMIZE TABLE {table:Identifier} PARTITION ID {partition:String}',
-      query_params: { table, partition },
-      clickhouse_settings: { max_execution_time: 0 },
-      abort_signal: stopping,
-    });
-    logger.info({ table, partition, parts, took_ms: Math.round(performance.now() - startedAtMs) }, 'parts merged');
+    try {
+      await runStatement(shard, {
+        query: 'OPTIMIZE TABLE {table:Identifier} PARTITION ID {partition:String}',
+        query_params: { table, partition },
+        clickhouse_settings: { max_execution_time: 0 },
+        abort_signal: stopping,
+      });
+      logger.info({ table, partition, parts, took_ms: Math.round(performance.now() - startedAtMs) }, 'parts merged');
+    } catch (error) {
+      // The other partitions do not wait for one that cannot be merged.
+      logger.warn({ err: error, table, partition, parts }, 'parts could not be merged');
+    }
   }
 }
 

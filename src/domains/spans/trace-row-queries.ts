@@ -1,4 +1,4 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import { ofTraces } from './trace-sql.ts';
 
@@ -37,8 +37,10 @@ export async function countTraceRows(
   clickhouse: ClickHouse,
   projectId: string,
   traceIds: readonly string[],
+  settings: ClickHouseSettings = {},
 ): Promise<Map<string, number>> {
-  const found = await selectOfTraces<{ rows: number }>(clickhouse, { projectId, traceIds, values: traceRows.rows });
+  const which = { projectId, traceIds, values: traceRows.rows, settings };
+  const found = await selectOfTraces<{ rows: number }>(clickhouse, which);
   return new Map([...found].map(([traceId, { rows }]) => [traceId, rows]));
 }
 
@@ -57,7 +59,12 @@ export function describeTraceRows(
 /** Selects `values` of each trace. */
 async function selectOfTraces<Row>(
   clickhouse: ClickHouse,
-  { projectId, traceIds, values }: { projectId: string; traceIds: readonly string[]; values: string },
+  {
+    projectId,
+    traceIds,
+    values,
+    settings = {},
+  }: { projectId: string; traceIds: readonly string[]; values: string; settings?: ClickHouseSettings },
 ): Promise<Map<string, Row>> {
   const rows = new Map<string, Row>();
   const chunks = Array.from({ length: Math.ceil(traceIds.length / tracesPerQuery) }, (_, index) =>
@@ -69,6 +76,7 @@ async function selectOfTraces<Row>(
         query: `SELECT lower(hex(trace_id)) AS traceId, ${values} FROM spans
                 PREWHERE project_id = {projectId:String} AND ${ofTraces('{traceIds:String}')} GROUP BY trace_id`,
         query_params: { projectId, traceIds: chunk.join('') },
+        clickhouse_settings: settings,
         format: 'JSONEachRow',
       });
       for (const row of found) rows.set(row.traceId, row);

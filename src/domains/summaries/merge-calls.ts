@@ -15,7 +15,7 @@ const spansOfTime = [15n * minuteNano, 60n * minuteNano, 24n * 60n * minuteNano,
  * Merges calls, which are in order of start, that differ only in their start, duration, usage and cost, if there are more than
  * `max`. Numbers of calls, usage and costs stay exact. Each merged call has the earliest start and
  * the means of the durations. Calls of an hour, a day or more are merged when those of a shorter time
- * are still too many.
+ * are still too many. Those that have too many different models, providers and prompts lose these names.
  */
 export function mergeCalls(calls: readonly ExecutionCall[], max = callsMax): readonly ExecutionCall[] {
   let merged = calls;
@@ -23,7 +23,17 @@ export function mergeCalls(calls: readonly ExecutionCall[], max = callsMax): rea
     if (merged.length <= max) break;
     merged = mergeWithin(merged, nanos);
   }
-  return merged;
+  return merged.length > max ? mergeNames(merged, max) : merged;
+}
+
+const noNames = { provider: '', model: '', prompt: { id: '', name: '', version: 0, key: '' } } as const;
+/** Calls that keep their names when there are too many names: the others become at most eight without any. */
+const namelessMax = 8;
+
+function mergeNames(calls: readonly ExecutionCall[], max: number): ExecutionCall[] {
+  const named = Math.max(0, max - namelessMax);
+  const nameless = calls.slice(named).map((call) => ({ ...call, ...noNames }));
+  return [...calls.slice(0, named), ...mergeWithin(nameless, 2n ** 64n)];
 }
 
 function mergeWithin(calls: readonly ExecutionCall[], nanos: bigint): ExecutionCall[] {

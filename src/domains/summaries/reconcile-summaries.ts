@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import { originOf } from '../../lib/errors.ts';
 import { countSummaries } from '../../queue/summary-counts.ts';
-import { listForSummary, withoutPlace } from '../../queue/summary-list.ts';
+import { listForSummary, recountSummaries, withoutPlace } from '../../queue/summary-list.ts';
 import { examineUnfinished, type UnfinishedBodies } from '../../queue/unfinished-receipt.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { isDoubtfulError, isRetryableClickHouseError, isServerAnswer } from '../../stores/clickhouse/errors.ts';
@@ -47,6 +47,7 @@ const tracesMax = 10_000;
  * @throws UnavailableError while a store is unavailable; the next run continues at the same place
  */
 export async function reconcileSummaries(deps: ReconcileSummariesDeps, { nowMs }: { nowMs: number }): Promise<void> {
+  await recountSummaries(deps.redis);
   const unfinished = await examineUnfinished(deps.redis, [...deps.ingest, deps.isolation]);
   if (unfinished === undefined) return; // The workers are far behind; a later run can compare.
   const run = { ...deps, unfinished };

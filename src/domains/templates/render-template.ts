@@ -1,9 +1,10 @@
+import { inHeavyTurn } from '../../lib/heavy-turns.ts';
 import { templateLimits } from './limits.ts';
 import type { Message, ParsedMessage } from './parse-messages.ts';
 import { MissingVariablesError, TemplateLimitError } from './problems.ts';
-import { renderInTurn } from './render-in-turn.ts';
 import { type RenderedTexts, renderTexts } from './render-texts.ts';
 import type { ParsedTemplate, Rendered, RenderOptions } from './template.ts';
+import { beforeClone } from './threads/before-clone.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
 
 export interface RenderedMessages<Given> extends Omit<Rendered, 'text'> {
@@ -97,7 +98,7 @@ async function render(
   const isLiquid = [...templates, ...options.parts.values()].some(({ format }) => format === 'liquid');
   const rendered = isLiquid
     ? await renderInThread(threads, templates, options)
-    : await renderInTurn(threads.workspaceId, () => renderHere(templates, options));
+    : await inHeavyTurn(threads.workspaceId, () => renderHere(templates, options));
   const missing = [...rendered.missing, ...emptyPlaceholders.map((name) => `placeholders.${name}`)];
   const { needed } = rendered;
   if (options.onMissing === 'error' && needed.length + emptyPlaceholders.length > 0) {
@@ -112,7 +113,8 @@ function renderHere(templates: readonly ParsedTemplate[], options: RenderOptions
   });
 }
 
-function renderInThread(threads: WorkspaceThreads, templates: readonly ParsedTemplate[], options: RenderOptions) {
+async function renderInThread(threads: WorkspaceThreads, templates: readonly ParsedTemplate[], options: RenderOptions) {
+  await beforeClone(threads, options.variables);
   return threads.run('render', {
     templates: templates.map(sourceOf),
     parts: [...options.parts].map(([ref, part]) => [ref, sourceOf(part)]),

@@ -2,6 +2,7 @@ import { InvalidError } from '../../lib/errors.ts';
 import { sharedThird } from '../../lib/pace.ts';
 import { type CheckedVariables, checkVariables, isCompiled } from './schema/check-variables.ts';
 import { isQuickCheck, schemaBytesMax } from './schema/schema-risk.ts';
+import { beforeClone } from './threads/before-clone.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function checkInputSchema(threads: WorkspaceThreads, schema: unknow
   if (checked.has(schema)) return;
   const bytes = Buffer.byteLength(JSON.stringify(schema));
   if (bytes > schemaBytesMax) throw invalidSchema(`it has ${bytes} bytes, and the limit is ${schemaBytesMax}`);
-  const { fault } = await threads.run('checkSchema', { workspaceId: threads.workspaceId, schema });
+  const { fault } = await threads.run('checkSchema', { schema });
   if (fault !== undefined) throw invalidSchema(fault);
   checked.add(schema);
 }
@@ -39,7 +40,8 @@ export async function validateVariables(
   await checkInputSchema(threads, schema);
   const { workspaceId } = threads;
   const inline = isQuickCheck(schema, variables);
-  if (inline && !isCompiled(workspaceId, schema)) await sharedThird(workspaceId)();
+  if (inline && !isCompiled(schema)) await sharedThird(workspaceId)();
+  else if (!inline) await beforeClone(threads, variables);
   const found = inline
     ? checkVariables(workspaceId, schema, variables)
     : await threads.run('validate', { workspaceId, schema, variables });

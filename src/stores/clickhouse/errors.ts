@@ -95,9 +95,13 @@ const boundErrors: Readonly<Record<string, (cause: ClickHouseError) => AppError>
   '158': (cause) =>
     new TooLargeError('query_too_large', 'The query would read too much data. Request a shorter window.', { cause }),
   // TOO_MANY_ROWS_OR_BYTES
-  '396': (cause) =>
-    new TooLargeError('result_too_large', 'The response would be too large. Request less data.', { cause }),
+  '396': (cause) => resultTooLarge(cause),
 };
+
+/** Creates the error for a result that is larger than its query allows. */
+export function resultTooLarge(cause?: unknown): TooLargeError {
+  return new TooLargeError('result_too_large', 'The response would be too large. Request less data.', { cause });
+}
 
 /**
  * Returns whether an error of a read says that the result has more rows or bytes than the query

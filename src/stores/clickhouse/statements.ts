@@ -1,7 +1,7 @@
 import { type CommandParams, ResultSet, type Row as RowOfAnswer } from '@clickhouse/client';
 import { oneTurn, Pace } from '../../lib/pace.ts';
 import type { ClickHouse, ClickHouseSettings } from './client.ts';
-import { clickHouseAway, recognizeClickHouseError, recognizeReadError } from './errors.ts';
+import { clickHouseAway, recognizeClickHouseError, recognizeReadError, resultTooLarge } from './errors.ts';
 import type { RowReader } from './row-reader.ts';
 
 /** A query, its parameters and settings, and whether its rows are objects or arrays. */
@@ -10,6 +10,8 @@ export interface RowQuery {
   query_params?: Record<string, unknown>;
   clickhouse_settings?: ClickHouseSettings;
   abort_signal?: AbortSignal;
+  /** More bytes of JSON are refused. ClickHouse counts bytes in memory, of which JSON can have six for each. */
+  jsonBytesMax?: number;
   format: 'JSONEachRow' | 'JSONCompactEachRow';
 }
 
@@ -18,7 +20,7 @@ export interface RowQuery {
  * error is treated alike.
  * @throws UnavailableError when ClickHouse is unavailable, completely or in part, or the query
  * times out
- * @throws TooLargeError when a limit on rows or bytes is exceeded
+ * @throws TooLargeError `result_too_large` when a limit on rows or bytes is exceeded
  */
 export function readRows<Row>(clickhouse: ClickHouse, query: RowQuery): Promise<Row[]> {
   return read<Row, Row>(clickhouse, query, (row) => row);
@@ -78,12 +80,15 @@ const newline = 0x0a;
  * read here: a proxy that ends it within a row is an error.
  */
 async function* answerTo(clickhouse: ClickHouse, query: RowQuery): AsyncGenerator<RowOfAnswer[]> {
-  const { format, ...params } = query;
+  const { format, jsonBytesMax = Number.POSITIVE_INFINITY, ...params } = query;
+  let bytes = 0;
   let lastByte: number | undefined = newline;
   try {
     const answer = await clickhouse.exec({ ...params, query: `${params.query}\nFORMAT ${format}` });
     answer.stream.on('data', (chunk: Buffer) => {
       lastByte = chunk.at(-1) ?? lastByte;
+      bytes += chunk.length;
+      if (bytes > jsonBytesMax) answer.stream.destroy(resultTooLarge());
     });
     const { stream, query_id, response_headers } = answer;
     yield* new ResultSet(stream, format, query_id, () => undefined, response_headers).stream();
@@ -139,8 +144,9 @@ export function rowsOf<Row>(
   query: string,
   query_params: Record<string, unknown>,
   settings: ClickHouseSettings = {},
+  jsonBytesMax = Number.POSITIVE_INFINITY,
 ): Promise<Row[]> {
   // Otherwise values such as NaN would become null.
   const clickhouse_settings = { ...settings, output_format_json_quote_denormals: 1 } as const;
-  return readFields(clickhouse, reader, { query, query_params, clickhouse_settings });
+  return readFields(clickhouse, reader, { query, query_params, clickhouse_settings, jsonBytesMax });
 }

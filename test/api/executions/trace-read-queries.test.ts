@@ -70,6 +70,15 @@ test('an execution of ordinary size is read by one query', async () => {
   expect(counts).toEqual({ queries: 1, turns: 1 });
 });
 
+test('an execution whose JSON is many times its bytes is read part by part', async () => {
+  const trace = { projectId: project.id, traceId: newTraceId() };
+  const columns = { input: 'arrayStringConcat(arrayMap(i -> repeat(char(1), 900000), range(2)))' };
+  await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: 1, columns });
+  const { counts, body } = await read('getExecution', { ...trace, ...everything });
+  expect(counts.queries).toBeGreaterThan(1);
+  expect(body).toMatchObject({ spans: [{ large_parts: [{ part: 'input', chars: 10_800_002 }] }] });
+});
+
 test('the spans of an execution read whole are, for its summary, those that a batch of executions reads', async () => {
   const trace = { projectId: project.id, traceId: newTraceId() };
   for (const name of ['first', 'again']) {

@@ -168,6 +168,17 @@ describe.each(['protobuf', 'json'] as const)('POST /api/v1/traces as %s over a l
     expect((await spanQuota(api, project)).used).toBe(18);
   });
 
+  test.each([
+    ['spans', { ingest_spans: 8 }, {}],
+    ['the month', {}, { spans: 8 }],
+  ])('of %s counts as a request, so that the limit of requests bounds how often it comes', async (_, rates, quotas) => {
+    const project = await limitedProject(api, { rate_limits: { ingest: 4, ...rates }, quotas });
+    for (let sent = 0; sent < 4; sent++) expect((await post(project, 9)).status).not.toBe(200);
+    const answer = await post(project, 1);
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('ratelimit')).toContain('"ingest"');
+  });
+
   test('of the month is 402 without Retry-After', async () => {
     const project = await limitedProject(api, { quotas: { spans: 10 } });
     expect((await post(project, 9)).status).toBe(200);

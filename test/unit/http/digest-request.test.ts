@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { digestRequest } from '../../../src/http/digest-request.ts';
 
 const digestOf = (body: unknown) =>
-  digestRequest({ params: { project_id: 'p' }, query: { dry: 'true' }, body }, 'sharer');
+  digestRequest({ params: { project_id: 'p' }, query: { dry: 'true' }, body }, { sharer: 'sharer', bytes: 0 });
 
 describe('the digest of a request', () => {
   const dataset = {

@@ -27,12 +27,12 @@ const store: IdempotencyStore = {
     if (!held) {
       const lease = randomUUID();
       kept.set(nameOf(request), { digest: request.digest, lease, ageMs: 0 });
-      return { outcome: 'begun', lease };
+      return { outcome: 'begun', lease, isAgain: false };
     }
     if (!held.digest.equals(request.digest)) return { outcome: 'reused' };
     if (held.postponed) {
       held.postponed = false;
-      return { outcome: 'begun', lease: held.lease };
+      return { outcome: 'begun', lease: held.lease, isAgain: true };
     }
     if (held.isLost) return { outcome: 'lost', ageMs: held.ageMs };
     return held.answer ? { outcome: 'answered', answer: held.answer } : { outcome: 'unfinished', ageMs: held.ageMs };
@@ -71,6 +71,9 @@ const failures: Record<string, () => Error> = {
 };
 let release = () => {};
 
+/** How the next request fails, whatever it asks for. */
+let nextFailure: string | undefined;
+
 const make = endpoint({
   ...common,
   operationId: 'make',
@@ -85,7 +88,8 @@ const make = endpoint({
     effects += 1;
     effectIds.push(effectId);
     if (how === 'slow') await new Promise<void>((resolve) => (release = resolve));
-    const failure = failures[how]?.();
+    const failure = failures[nextFailure ?? how]?.();
+    nextFailure = undefined;
     if (failure) throw failure;
     const padding = how === 'large' ? 'x'.repeat(storedBytesMax) : '';
     return {
@@ -207,6 +211,14 @@ describe('the same request again', () => {
     await post('/p/things', { how: 'rate' }, 'k');
     await post('/p/things', { how: 'rate' }, 'k');
     expect(new Set(effectIds).size).toBe(4);
+  });
+  test('that may have taken effect, and is refused for its rate when it comes again, has the same effect id after that', async () => {
+    for (const refusal of ['away', 'rate', 'away']) {
+      nextFailure = refusal;
+      await post('/p/things', {}, 'k');
+    }
+    expect(effectIds).toHaveLength(3);
+    expect(new Set(effectIds).size).toBe(1);
   });
   test('whose commit was not stored runs again, with the same effect id', async () => {
     await post('/p/things', { how: 'nothing' }, 'k');

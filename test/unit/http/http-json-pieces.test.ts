@@ -24,6 +24,13 @@ async function outcome(parse: (bytes: Buffer) => unknown, text: string | Buffer)
 }
 
 describe('JSON parsed in pieces', () => {
+  test('may have texts of any length, but names of at most 16,000 bytes', async () => {
+    const of = (name: number, value: number) => JSON.stringify({ ['n'.repeat(name)]: { a: 'v'.repeat(value) } });
+    expect(await outcome(parseInSteps, of(15_990, 100_000))).toHaveProperty('value');
+    expect(await outcome(parseInSteps, of(16_001, 1))).toEqual({ code: 'body_too_large' });
+    expect(await outcome(parseInSteps, of(16_001, 1).replace('":{', '" \n: {'))).toEqual({ code: 'body_too_large' });
+  });
+
   test('is what it is when parsed at once, for any value', async () => {
     const key = fc.oneof(fc.constantFrom('spans', '__proto__', 'a"b', '\\', 'é'), fc.string());
     const root = fc.dictionary(key, fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue())));

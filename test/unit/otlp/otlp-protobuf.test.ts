@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../../src/otlp/decode.ts';
-import { defaultOtlpLimits, type OtlpLimits } from '../../../src/otlp/limits.ts';
+import { defaultOtlpLimits, LongStepError, type OtlpLimits, stepElementsMax } from '../../../src/otlp/limits.ts';
 import { scanTraces } from '../../../src/otlp/scan.ts';
 import type { Span } from '../../../src/otlp/span.ts';
 import { encodeSpans, encodeTraces, type SpanInput } from '../../support/otlp-encode.ts';
@@ -10,6 +10,32 @@ const spanId = '1112131415161718';
 const ids = { traceId, spanId };
 
 describe('OTLP protobuf: wire format', () => {
+  it('very many unknown fields are too much for one step, groups included', () => {
+    const limits = { ...defaultOtlpLimits, stepElementsMax };
+    const of = (unknown: Buffer) => request(Buffer.concat([spanBytes(), unknown]));
+    const groups = (count: number) => of(Buffer.concat(Array(count).fill(Buffer.from([...tag(15, 3), ...tag(15, 4)]))));
+    const empty = (count: number) => of(Buffer.alloc(2 * count, Buffer.from([...tag(3, 2), 0])));
+    expect(scanTraces('protobuf', groups(1_000), limits).accepted).toBe(1);
+    for (const body of [groups(200_000), empty(200_000)]) {
+      expect(() => scanTraces('protobuf', body, limits)).toThrow(LongStepError);
+      expect(scanTraces('protobuf', body, defaultOtlpLimits).accepted).toBe(1);
+    }
+  });
+
+  it.each(['protobuf', 'json'] as const)(
+    '%s: a key of more than 16,000 bytes is malformed, also within a value',
+    (encoding) => {
+      const of = (key: string, inner: string) =>
+        encodeTraces(encoding, [
+          { scopeSpans: [{ spans: [{ ...ids, attributes: { [key]: new Map([[inner, 'x']]) } }] }] },
+        ]);
+      const long = 'k'.repeat(16_001);
+      expect(scanTraces(encoding, of('a', 'k'.repeat(15_990)), defaultOtlpLimits).accepted).toBe(1);
+      for (const body of [of(long, 'a'), of('a', long)])
+        expect(() => scanTraces(encoding, body, defaultOtlpLimits)).toThrow('more than 16000 bytes');
+    },
+  );
+
   it('P1: unknown fields of every wire type, groups included, are skipped', () => {
     const unknown = Buffer.concat([
       Buffer.from([...tag(900, 0), 0x96, 0x01]),

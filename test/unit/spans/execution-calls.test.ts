@@ -127,6 +127,16 @@ describe('merged calls', () => {
     expect(new Set(merged.map(({ calls }) => calls))).toEqual(new Set([3]));
   });
 
+  test('of more models than are stored keep the names of the first, and all numbers', () => {
+    const [call] = summarizeExecution('p', [lightSpan({ kind: 'llm', usage: usageOf(1) })]).calls;
+    if (call === undefined) throw new Error('The span is a call');
+    const many = Array.from({ length: 6_000 }, (_, index) => ({ ...call, model: `m${index}` }));
+    const merged = mergeCalls(many);
+    expect(merged).toHaveLength(4_993);
+    expect(merged.at(-1)).toMatchObject({ calls: 1_008, model: '', provider: '' });
+    expect(sumsOf(merged)).toEqual(sumsOf(many));
+  });
+
   test('of one model and prompt are one', () => {
     const call = summarizeExecution('p', [lightSpan({ spanId: 'a'.repeat(16), kind: 'llm', usage: usageOf(1) })]).calls;
     const many = Array.from({ length: 5_001 }, (_, index) =>

@@ -43,7 +43,7 @@ test.each<[string, number, number, (index: number) => unknown]>([
     'input schemas of drafts',
     60,
     2,
-    (index) => call('checkSchema', { workspaceId, schema: { properties: fieldsOf(1_000 + index) } }),
+    (index) => call('checkSchema', { schema: { properties: fieldsOf(1_000 + index) } }),
   ],
   ['Liquid templates', 30, 16, (index) => call('parse', { sources: [`${index}{{a${'.b'.repeat(20_000)}}}`] })],
   ['Mustache templates', 15, 8, (index) => renderOf('mustache', `${index}${ofArguments}`)],

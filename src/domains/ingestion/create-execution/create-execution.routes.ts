@@ -82,13 +82,13 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
  * ingestion refuses: then they describe that one.
  */
 function chargeOf(deps: { limiter: Limiter }, { setHeaders, ...caller }: IngestCaller): Charge {
-  return async (cost, receivedAtMs) => {
+  return async (cost, receivedAtMs, wasReceived) => {
     let headers: Headers = {};
     const keep = (given: Headers) => {
       headers = given;
     };
     try {
-      return await chargeIngest(deps, { ...caller, setHeaders: keep }, { cost, receivedAtMs });
+      return await chargeIngest(deps, { ...caller, setHeaders: keep }, { cost, receivedAtMs, wasReceived });
     } catch (error) {
       setHeaders(headers);
       throw error;

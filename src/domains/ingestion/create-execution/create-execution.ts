@@ -83,11 +83,12 @@ async function keepExecution(
       bytes: await encodeExecution(traceId, resolved, { rest, bytesMax: bodyBytesMax }),
     };
   });
-  const meter = await charge({ requests: undefined, bytes: bytes.length, spans }, receivedAtMs);
   // The job is named after the request, not after its bytes. The same body in a new request is a
   // new write: it replaces what was written in between. A repeated run of one request is the same
   // delivery, even if its times differ.
   const jobId = jobIdOf([project.projectId, 'execution', effectId], noBytes);
+  const cost = { requests: undefined, bytes: bytes.length, spans };
+  const meter = await charge(cost, receivedAtMs, () => deps.publisher.isKnown(jobId));
   const facts = { encoding: 'json' as const, coding: 'identity' as const, inflatedBytes: bytes.length };
   await keepBody(deps, project, { jobId, body: bytes, meter, ...facts, spans, receivedAtMs });
   return jobId;

@@ -3,6 +3,7 @@ import { TooLargeError, UnavailableError } from '../../../lib/errors.ts';
 import { FairLane } from '../../../lib/fair-lane.ts';
 import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
 import type { WorkspaceId } from '../../../lib/ids.ts';
+import { inSharedTurn } from '../../../lib/pace.ts';
 import { inflateBounded } from '../../../otlp/inflate.ts';
 import { LongStepError, type OtlpLimits, stepElementsMax } from '../../../otlp/limits.ts';
 import type { ContentCoding, OtlpEncoding } from '../../../otlp/media-type.ts';
@@ -102,7 +103,8 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
     async examine(received) {
       const { workspaceId, signal, encoding, coding, body } = received;
       const small = await inflateSmall(coding, body, limits.inflatedBytesMax);
-      const scan = small === undefined ? undefined : scanInline(signal, encoding, small);
+      // Many bodies may have been inflated in the same turn.
+      const scan = small && (await inSharedTurn(() => scanInline(signal, encoding, small)));
       if (small !== undefined && scan !== undefined) return { inflatedBytes: small.length, scan };
       return turns.run(workspaceId, () => examineLarge(received));
     },

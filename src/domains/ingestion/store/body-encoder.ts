@@ -36,6 +36,8 @@ const inlineRecordBytesMax = 128 * 1024;
  * Each row repeats the resource and the scope that the spans of a body share. This bounds the rows.
  */
 const inlineRowBytesMax = 32 * 1024 * 1024;
+/** Bytes of the same that the API has counted: few bytes of a body can be very many of JSON. */
+const inlineRepeatedBytesMax = 8 * 1024 * 1024;
 
 export interface BodyEncoderDeps {
   limits: OtlpLimits;
@@ -150,7 +152,8 @@ export function createBodyEncoder(
  * Judges by what the API process counted. A payload with too small a count is noticed after its
  * body is inflated.
  */
-function isSmall({ inflatedBytes, spans }: IngestBodyPayload, body: Buffer): boolean {
+function isSmall({ inflatedBytes, spans, repeatedBytes = 0 }: IngestBodyPayload, body: Buffer): boolean {
   const bytes = Math.max(inflatedBytes, body.length);
+  if (repeatedBytes > inlineRepeatedBytesMax) return false;
   return bytes <= inlineBytesMax && spans <= inlineSpansMax && spans * bytes <= inlineRowBytesMax;
 }

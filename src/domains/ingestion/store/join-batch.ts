@@ -1,5 +1,6 @@
 import { countLogs } from '../../../queue/log-counts.ts';
 import { listForSummary } from '../../../queue/summary-list.ts';
+import { lastSettings } from '../../../stores/clickhouse/client.ts';
 import { type JoinTime, joinAtOnce } from '../../log-records/reads.ts';
 import { countTraceRows } from '../../spans/index.ts';
 import type { BatchEntry } from './span-batcher.ts';
@@ -32,7 +33,14 @@ export async function joinBatch(deps: SummarizeBatchDeps, entries: readonly Batc
   await countLogs(deps.redis, { waiting });
 }
 
-/** Returns those of the traces that have stored spans; all of them while ClickHouse does not tell. */
+/** Traces of a project that are looked up, which takes some tenths of a second at most. The others are listed. */
+const lookedUpMax = 5_000;
+const lookUpSettings = { ...lastSettings, max_execution_time: 2 };
+
+/**
+ * Returns those of the traces that have stored spans, and those that were not looked up, because they are too many or
+ * ClickHouse does not tell in time.
+ */
 async function withSpans(
   { clickhouse, logger }: SummarizeBatchDeps,
   projectId: string,
@@ -40,7 +48,8 @@ async function withSpans(
 ): Promise<string[]> {
   if (traceIds.length === 0) return [];
   try {
-    return [...(await countTraceRows(clickhouse, projectId, traceIds)).keys()];
+    const [some, others] = [traceIds.slice(0, lookedUpMax), traceIds.slice(lookedUpMax)];
+    return [...(await countTraceRows(clickhouse, projectId, some, lookUpSettings)).keys(), ...others];
   } catch (error) {
     logger.warn({ err: error, project_id: projectId }, 'spans of log records could not be looked up');
     return [...traceIds];

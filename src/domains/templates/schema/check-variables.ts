@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { AnyValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
+import { LRUCache } from 'lru-cache';
 import type { Fault } from '../../../lib/errors.ts';
 import { hasAtMostValues, multipleOfPrecision } from '../../../lib/json-values.ts';
 import { retainedBytesOf } from '../../../lib/retained-bytes.ts';
@@ -34,16 +35,20 @@ interface CompiledSchema {
   bytes: number;
 }
 
-/** Shared by all workspaces of this thread. */
+/**
+ * Shared by all workspaces of this thread. Each validator belongs to the one that compiled it, and others with the same
+ * schema use it as well.
+ */
 const compiledKept = new SharedCache<CompiledSchema>({ entriesMax: keptMax, bytesMax: keptBytesMax });
+const ownerOf = new LRUCache<string, string>({ max: 2 * keptMax });
 
 /**
  * Returns the reason why a schema is invalid, if it is. Validating a schema against the standard's own
  * schema may take long, so it is done once, in a worker thread. The validator is not cached, because
  * many schemas of drafts are not used again.
  */
-export function faultOfSchema(workspaceId: string, schema: unknown): string | undefined {
-  if (isCompiled(workspaceId, schema)) return undefined;
+export function faultOfSchema(schema: unknown): string | undefined {
+  if (isCompiled(schema)) return undefined;
   const compiled = compile(schema, true);
   if (typeof compiled === 'string') return compiled;
   try {
@@ -55,17 +60,19 @@ export function faultOfSchema(workspaceId: string, schema: unknown): string | un
 }
 
 /** Returns whether this thread has the validator of a schema. To compile one takes milliseconds. */
-export function isCompiled(workspaceId: string, schema: unknown): boolean {
-  return compiledKept.has(workspaceId, keyOf(schema));
+export function isCompiled(schema: unknown): boolean {
+  const key = keyOf(schema);
+  return compiledKept.has(ownerOf.get(key) ?? '', key);
 }
 
 function compileValid(workspaceId: string, schema: unknown): CompiledSchema {
   const key = keyOf(schema);
-  const kept = compiledKept.get(workspaceId, key);
+  const kept = compiledKept.get(ownerOf.get(key) ?? '', key);
   if (kept !== undefined) return kept;
   const compiled = compile(schema, false);
   if (typeof compiled === 'string') throw new Error(`A schema that was never checked: ${compiled}`);
   compiledKept.set(workspaceId, key, compiled, compiled.bytes);
+  ownerOf.set(key, workspaceId);
   return compiled;
 }
 

@@ -31,7 +31,7 @@ export interface ThreadWork {
     };
     result: RenderedTexts;
   };
-  checkSchema: { task: { workspaceId: string; schema: unknown }; result: { fault?: string } };
+  checkSchema: { task: { schema: unknown }; result: { fault?: string } };
   validate: { task: { workspaceId: string; schema: unknown; variables: unknown }; result: CheckedVariables };
   diff: { task: { from: Content; to: Content }; result: ContentDiff };
   checkMetrics: { task: { metrics: readonly MetricConfig[] }; result: MetricFault[] };

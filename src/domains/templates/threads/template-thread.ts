@@ -51,8 +51,8 @@ export async function runCall<Name extends WorkName>(
 const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<ThreadWork[Name]['result']> } = {
   parse: async ({ sources }) => sources.map(parsedOrProblems),
   render: async (task) => renderTask(task),
-  checkSchema: async ({ workspaceId, schema }) => {
-    const fault = faultOfSchema(workspaceId, schema);
+  checkSchema: async ({ schema }) => {
+    const fault = faultOfSchema(schema);
     return fault === undefined ? {} : { fault };
   },
   validate: async ({ workspaceId, schema, variables }) => checkVariables(workspaceId, schema, variables),
@@ -75,7 +75,7 @@ const liquid = createLiquid();
 
 // Runs each kind of work once before the thread accepts calls, because calls have a time limit.
 compileLiquid(liquid, '{{ a }}');
-faultOfSchema('', {});
+faultOfSchema({});
 
 function renderTask(task: ThreadWork['render']['task']): RenderedTexts {
   const parts = new Map(task.parts.map(([ref, source]) => [ref, parse(source)] as const));

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { renderInTurn } from '../../../src/domains/templates/render-in-turn.ts';
+import { inHeavyTurn } from '../../../src/lib/heavy-turns.ts';
 import { watchLoop } from '../../support/loop-delay.ts';
+import { until } from '../../support/until.ts';
 
 function busy(ms: number): void {
   const endMs = performance.now() + ms;
@@ -8,12 +9,12 @@ function busy(ms: number): void {
 }
 
 test('renders of a workspace that take long are taken one by one, and those of another begin at once', async () => {
-  const heavy = () => renderInTurn('heavy', () => busy(15));
+  const heavy = () => inHeavyTurn('heavy', () => busy(15));
   await heavy();
   const loop = watchLoop();
   const all = Promise.all(Array.from({ length: 12 }, heavy));
   let isLightDone = false;
-  const light = renderInTurn('light', () => 'done').then(() => {
+  const light = inHeavyTurn('light', () => 'done').then(() => {
     isLightDone = true;
   });
   await light;
@@ -29,19 +30,34 @@ test('renders of a workspace that take long are taken one by one, and those of a
 
 test('short renders begin at once, however many', () => {
   let begun = 0;
-  for (let at = 0; at < 100; at++) void renderInTurn('short', () => begun++);
+  for (let at = 0; at < 100; at++) void inHeavyTurn('short', () => begun++);
   expect(begun).toBe(100);
+});
+
+test('one long piece among short ones is remembered until its time has passed three times', async () => {
+  await inHeavyTurn('mixed', () => busy(25));
+  let begun = 0;
+  for (let at = 0; at < 5; at++) void inHeavyTurn('mixed', () => begun++);
+  expect(begun).toBe(0);
+  await until('all have begun', 5_000, () => begun === 5);
+  await until('the time has passed', 5_000, async () => {
+    const before = begun;
+    const done = inHeavyTurn('mixed', () => begun++);
+    const isAtOnce = begun > before;
+    await done;
+    return isAtOnce;
+  });
 });
 
 test('what the render throws is thrown, and its time counts', async () => {
   const failing = () =>
-    renderInTurn('failing', () => {
+    inHeavyTurn('failing', () => {
       busy(15);
       throw new Error('too long');
     });
   await expect(failing()).rejects.toThrow('too long');
   let hasBegun = false;
-  const next = renderInTurn('failing', () => {
+  const next = inHeavyTurn('failing', () => {
     hasBegun = true;
   });
   expect(hasBegun).toBe(false);
@@ -50,9 +66,9 @@ test('what the render throws is thrown, and its time counts', async () => {
 });
 
 test('a render that waits for a processor does not make the next one wait', async () => {
-  await renderInTurn('waiting', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50));
+  await inHeavyTurn('waiting', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50));
   let hasBegun = false;
-  const next = renderInTurn('waiting', () => {
+  const next = inHeavyTurn('waiting', () => {
     hasBegun = true;
   });
   expect(hasBegun).toBe(true);
