@@ -5,7 +5,7 @@ import type { QueryValues } from './query.ts';
 import type { PathParams } from './validate.ts';
 
 /** To parse, check and digest a larger body in one turn would take too long. */
-const restedBytesMin = 32 * 1024;
+const restedBytesMin = 96 * 1024;
 
 /**
  * Returns a digest that is equal for equal requests, whatever the order of fields and parameters.

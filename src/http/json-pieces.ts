@@ -1,5 +1,6 @@
 import { TooLargeError } from '../lib/errors.ts';
 import { jsonCosts as costs } from '../lib/json-cost.ts';
+import { longKeyMin } from '../lib/text-key.ts';
 import { jsonDepthMax, tooDeep } from './json-walk.ts';
 
 /** Maximum cost of work without a pause, about 20 ms. */
@@ -51,6 +52,7 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
   let isInText = false;
   let textStart = 0;
   let textBytes = 0;
+  let longNames = 0;
   let pauseAt = stepBytes;
   const rootIsObject = bytes[skipBlank(bytes)] === openBrace;
 
@@ -104,7 +106,8 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
       frameStart = index;
       pieceCost = 0;
     } else if (byte === colon) {
-      if (textBytes > nameBytesMax) throw tooMany(`${nameBytesMax} bytes in a name`);
+      if (textBytes > longKeyMin && ++longNames > longNamesMax)
+        throw tooMany(`${longNamesMax} names of ${longKeyMin} bytes and more`);
       count(costs.member);
     } else if (byte === comma) {
       count(costs.separator);
@@ -116,11 +119,8 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
   return { frame: Buffer.concat(frame), arrays };
 }
 
-/**
- * V8 hashes longer names by their length alone (`String::kMaxHashCalcLength`), and compares each with all others of that
- * length: five hundred of them take half a second.
- */
-export const nameBytesMax = 16_000;
+/** Names of `longKeyMin` bytes and more in one body: the parser compares them with each other. */
+const longNamesMax = 4;
 
 function skipBlank(bytes: Buffer, start = 0): number {
   let index = start;

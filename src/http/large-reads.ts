@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairLane } from '../lib/fair-lane.ts';
 import { requestWaitMsMax, type Waiter } from '../lib/fair-lane-options.ts';
-import { LaneCompany } from '../lib/lane-keys.ts';
+import type { LaneCompany } from '../lib/lane-keys.ts';
 import type { Contract } from './contract.ts';
 
 /** Smaller answers are not counted. */
@@ -29,15 +29,15 @@ interface Reader {
  */
 export class LargeReads {
   readonly #readers = new Map<string, Reader>();
-  readonly #company = new LaneCompany();
+  readonly #company: Pick<LaneCompany, 'isShared'>;
   readonly #turns = new FairLane({
     ...{ name: 'reads of large answers', capacity: Number.POSITIVE_INFINITY, perKey: 1 },
     ...{ waitingPerKey: 64, waitingMax: 4_096, waitMsMax: requestWaitMsMax },
   });
 
-  /** Notes that a sharer sends a request. Those that have no rate, such as checks of health, delay nobody. */
-  note({ rateClass }: Pick<Contract, 'rateClass'>, sharer: string): void {
-    if (rateClass !== 'none') this.#company.note(sharer);
+  /** @param company tells whether several sharers send requests */
+  constructor(company: Pick<LaneCompany, 'isShared'>) {
+    this.#company = company;
   }
 
   /** Counts an answer. */

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane } from '../lib/fair-lane.ts';
 import { requestWaitMsMax, type Waiter } from '../lib/fair-lane-options.ts';
+import { LaneCompany } from '../lib/lane-keys.ts';
 import { type Rest, sharedThird } from '../lib/pace.ts';
 import type { Contract, LaneName, RateClass } from './contract.ts';
 import { LargeReads } from './large-reads.ts';
@@ -103,8 +104,9 @@ export class RequestLanes {
     ...{ waitingPerKey: 16, waitingMax: 64, waitMsMax: requestWaitMsMax },
   });
 
+  readonly #company = new LaneCompany();
   /** The rates of large answers: of what is read, and of what is rendered or written. */
-  readonly #largeAnswers = { reads: new LargeReads(), others: new LargeReads() };
+  readonly #largeAnswers = { reads: new LargeReads(this.#company), others: new LargeReads(this.#company) };
 
   constructor(whyStuck: WhyStuck = () => undefined) {
     const options = (lane: LaneName) => ({ ...waiting, whyStuck: () => whyStuck(lane) });
@@ -134,9 +136,9 @@ export class RequestLanes {
     request: { sharer: string; waiter: Waiter; bodyBytes: number },
     handle: () => Promise<T>,
   ): Promise<T> {
-    const largeAnswers = this.#largeAnswersOf(contract);
-    largeAnswers.note(contract, request.sharer);
-    return largeAnswers.run(contract, request, () => this.#runInLane(contract, request, handle));
+    // Those that have no rate, such as checks of health, delay nobody.
+    if (contract.rateClass !== 'none') this.#company.note(request.sharer);
+    return this.#largeAnswersOf(contract).run(contract, request, () => this.#runInLane(contract, request, handle));
   }
 
   /** Counts an answer of so many bytes for the rate of large ones. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
-import { inHeavyTurn } from '../lib/heavy-turns.ts';
+import { countHeavy, heavyTurn } from '../lib/heavy-turns.ts';
 import { sharedThird } from '../lib/pace.ts';
 import { isStorableText } from '../lib/storable-text.ts';
 import type { AppOptions } from './app-options.ts';
@@ -11,7 +11,7 @@ import type { BodyIntake } from './body-intake.ts';
 import { convertList } from './convert-list.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { digestRequest } from './digest-request.ts';
-import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';
+import type { CommonCall, Endpoint, Headers, RawCall, Result } from './endpoint.ts';
 import { answerError } from './error-handler.ts';
 import { answerOnce, isIdempotent, readIdempotencyKey } from './idempotency.ts';
 import { parseQueryString, type QueryValues } from './query.ts';
@@ -117,9 +117,8 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     if (isUnwanted) await body.ignore(bodyBytesMax);
     const once = onceFor(req, endpoint, options, { call, sharer, body });
     // A client that reads slowly holds neither its body nor the values of the result.
-    const answer = await endpoint
-      .call(Object.assign(call, { readBody, once }))
-      .then((result) => inHeavyTurn(sharer, () => prepareAnswer(result)));
+    const prepare = (result: Result) => countHeavy(sharer, () => prepareAnswer(result));
+    const answer = await endpoint.call(Object.assign(call, { readBody, once })).then(prepare);
     body.release();
     options.lanes.countAnswer(endpoint, sharer, answer.content?.length ?? 0);
     await sendAnswer(req, res, answer, {
@@ -210,10 +209,12 @@ function onceFor<P>(
 ): RawCall<P>['once'] {
   const { params, query, principal, requestId } = call;
   const inLane = <T>(handle: () => Promise<T>) =>
-    lanes.run(endpoint, { sharer, waiter: call, bodyBytes: held.bytes }, () => {
+    lanes.run(endpoint, { sharer, waiter: call, bodyBytes: held.bytes }, async () => {
       // Answers to other writes were sent while the body arrived and the request waited.
       lanes.requireAnswersRead(endpoint, sharer);
-      return handle();
+      const result = await handle();
+      await heavyTurn(sharer);
+      return result;
     });
   const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
   if (idempotency === undefined || key === undefined || principal === undefined)

@@ -13,6 +13,7 @@ const storedLimits: OtlpLimits = {
   ...defaultOtlpLimits,
   attributeValueBytesMax: Number.POSITIVE_INFINITY,
   attributesMax: Number.POSITIVE_INFINITY,
+  longKeysMax: Number.POSITIVE_INFINITY,
   depthMax: 1_000,
 };
 

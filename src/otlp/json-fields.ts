@@ -1,4 +1,5 @@
 import { MalformedError } from '../lib/errors.ts';
+import { longKeyMin } from '../lib/text-key.ts';
 import { readIsoTime } from './iso-time.ts';
 import { LongStepError, type OtlpLimits } from './limits.ts';
 import { type ItemFault, shown } from './rejections.ts';
@@ -24,6 +25,7 @@ export class JsonContext {
   path = '';
   readonly #mayHoldLoneSurrogates: boolean;
   #elements = 0;
+  #longKeys = 0;
   #inItem = false;
   #fault: ItemFault | undefined;
 
@@ -62,6 +64,12 @@ export class JsonContext {
    * Records a value that breaks a rule. Inside an item only the item is rejected.
    * @throws MalformedError outside of items
    */
+  /** @throws MalformedError for too many long keys */
+  countLongKey(): void {
+    const { longKeysMax } = this.limits;
+    if (++this.#longKeys > longKeysMax) this.malformed(`more than ${longKeysMax} keys of ${longKeyMin} bytes and more`);
+  }
+
   refuse(rule: string, value: unknown): void {
     if (!this.#inItem) this.malformed(`${rule}, not ${shown(value)}`);
     this.#fault ??= { rule, value: shown(value) };

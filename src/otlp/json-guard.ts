@@ -1,5 +1,6 @@
 import { MalformedError } from '../lib/errors.ts';
-import { keyBytesMax, type OtlpLimits } from './limits.ts';
+import { longKeyMin } from '../lib/text-key.ts';
+import type { OtlpLimits } from './limits.ts';
 
 /** Below this size JSON.parse needs little time and memory for any values, but not for any names. */
 const countedBytesMin = 1024 * 1024;
@@ -17,17 +18,19 @@ const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x
  * @throws MalformedError (`malformed_otlp`)
  */
 export function guardJson(bytes: Uint8Array, limits: OtlpLimits): void {
-  if (bytes.length <= keyBytesMax) return;
+  if (bytes.length < longKeyMin) return;
   const isCounted = bytes.length >= countedBytesMin;
   const tokensMax = isCounted ? tokensPerMessage * limits.messagesMax : Number.POSITIVE_INFINITY;
   let nesting = 0;
+  let longNames = 0;
   let tokens = 0;
   for (let index = 0; index < bytes.length; index++) {
     const byte = bytes[index] as number;
     if (byte === quote) {
       const start = index;
       index = stringEnd(bytes, index + 1);
-      if (index - start > keyBytesMax && isKey(bytes, index)) refuse(`a name of more than ${keyBytesMax} bytes`, start);
+      if (index - start > longKeyMin && isKey(bytes, index) && ++longNames > limits.longKeysMax)
+        refuse(`more than ${limits.longKeysMax} names of ${longKeyMin} bytes and more`, start);
     } else if (byte === openBrace || byte === openBracket) {
       tokens++;
       if (++nesting > nestingMax && isCounted) refuse(`nested more than ${nestingMax} levels deep`, index);

@@ -1,3 +1,4 @@
+import { longKeyMin } from '../lib/text-key.ts';
 import {
   isObject,
   type JsonContext,
@@ -7,7 +8,6 @@ import {
   readInt64,
   readString,
 } from './json-fields.ts';
-import { keyBytesMax } from './limits.ts';
 import type { AnyValue, Attributes } from './span.ts';
 import { warning } from './warnings.ts';
 
@@ -77,7 +77,8 @@ function readKeyValue(context: JsonContext, entry: unknown, into: Attributes, de
 }
 
 function boundedKey(context: JsonContext, key: string): string {
-  return key.length > keyBytesMax ? context.malformed(`a key of more than ${keyBytesMax} bytes`) : key;
+  if (key.length >= longKeyMin) context.countLongKey();
+  return key;
 }
 
 /** Reads an AnyValue. Also accepts a bare scalar or array, although OTLP/JSON forbids it. */

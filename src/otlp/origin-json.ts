@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { textKey } from '../lib/text-key.ts';
 import { attributesFromStored, attributesToJson } from './any-value-json.ts';
 import { blankResource, blankScope } from './blank.ts';
 import type { Attributes, Resource, Scope } from './span.ts';
@@ -45,11 +46,7 @@ type Json = Readonly<Record<string, unknown>>;
  * Shared by all workspaces: of those that were read last, so many and so many UTF-16 units of JSON.
  * An object takes several times its JSON.
  */
-const sharedMax = {
-  max: 1_000,
-  maxSize: 4 * 1024 * 1024,
-  sizeCalculation: (_: unknown, json: string) => json.length + 1,
-};
+const sharedMax = { max: 1_000, maxSize: 4 * 1024 * 1024 };
 const resources = new LRUCache<string, Resource>(sharedMax);
 const scopes = new LRUCache<string, Scope>(sharedMax);
 
@@ -93,10 +90,11 @@ export function textOf(value: unknown): string {
 }
 
 function shared<T extends object>(known: LRUCache<string, T>, json: string, read: (json: Json) => T): T {
-  const found = known.get(json);
+  const key = textKey(json);
+  const found = known.get(key);
   if (found !== undefined) return found;
   const made = read(json === '' ? {} : JSON.parse(json));
-  known.set(json, made);
+  known.set(key, made, { size: json.length + 1 });
   return made;
 }
 

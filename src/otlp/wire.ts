@@ -1,9 +1,10 @@
 import { MalformedError } from '../lib/errors.ts';
-import { keyBytesMax, LongStepError, type OtlpLimits } from './limits.ts';
+import { longKeyMin } from '../lib/text-key.ts';
+import { LongStepError, type OtlpLimits } from './limits.ts';
 
 const groupDepthMax = 100;
-/** Tags that one step may read for each message that it may read: attributes have two. Unknown fields count as well. */
-const tagsPerMessage = 2;
+/** Tags that one step may read for each message that it may read: spans and log records have about two. Unknown fields count as well. */
+const tagsPerMessage = 4;
 const varintBytesMax = 10;
 const twoTo28 = 268_435_456;
 /** Below this value 28 more bits fit into the 53 bits of a number. */
@@ -26,6 +27,7 @@ export class WireReader {
   readonly #stepTagsMax: number;
   #messages = 0;
   #tags = 0;
+  #longKeys = 0;
 
   constructor(bytes: Uint8Array, limits: OtlpLimits) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -78,7 +80,9 @@ export class WireReader {
   /** Like `length`, but for the key of an attribute. */
   keyEnd(end: number): number {
     const fieldEnd = this.length(end);
-    if (fieldEnd - this.pos > keyBytesMax) this.fail(`a key of more than ${keyBytesMax} bytes`, this.pos);
+    const { longKeysMax } = this.limits;
+    if (fieldEnd - this.pos >= longKeyMin && ++this.#longKeys > longKeysMax)
+      this.fail(`more than ${longKeysMax} keys of ${longKeyMin} bytes and more`, this.pos);
     return fieldEnd;
   }
 

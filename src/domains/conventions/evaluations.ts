@@ -1,3 +1,4 @@
+import { textKey } from '../../lib/text-key.ts';
 import type { AnyValue, SpanEvent } from '../../otlp/span.ts';
 import { event, field, indexed, isBelow, type Reading, warn } from './candidates.ts';
 import { limits } from './limits.ts';
@@ -67,16 +68,17 @@ export function evaluationsWith(events: readonly SpanEvent[], reading: Reading):
  * is listed once.
  */
 function all(_value: AnyValue, reading: Reading): string | undefined {
-  const found = new Set<string>();
+  const found = new Map<string, string>();
   const add = (members: Members, target: string) => {
     const read = evaluation(members, target, reading);
     if (read === undefined) return;
-    if (found.size < limits.evaluationsMax) found.add(JSON.stringify(read));
+    const text = JSON.stringify(read);
+    if (found.size < limits.evaluationsMax) found.set(textKey(text), text);
     else warn(reading, 'evaluations_truncated');
   };
   for (const each of reading.span.events) if (each.name === RESULT_EVENT) add(ofEvent(each), targetOf(each));
   for (const { prefix, target } of lists) for (const members of flattened(prefix, reading)) add(members, target);
-  return found.size === 0 ? undefined : `[${[...found].join(',')}]`;
+  return found.size === 0 ? undefined : `[${[...found.values()].join(',')}]`;
 }
 
 function targetOf({ attributes }: SpanEvent): 'trace' | 'span' {

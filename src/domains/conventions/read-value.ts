@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { textKey } from '../../lib/text-key.ts';
 import type { AnyValue, Attributes } from '../../otlp/span.ts';
 import { type Reading, warn } from './candidates.ts';
 import { countJsonValues } from './json-values.ts';
@@ -80,15 +80,12 @@ export function parsed(value: AnyValue, reading: Reading): unknown {
     return typeof value === 'string' ? undefined : plain(value);
   }
   reading.parsed ??= new Map();
-  const key = typeof value === 'string' && value.length > textKeyCharsMax ? hash('sha256', value) : value;
+  const key = typeof value === 'string' ? textKey(value) : value;
   if (reading.parsed.has(key)) return reading.parsed.get(key);
   const result = readWithinBudget(value, reading);
   reading.parsed.set(key, result);
   return result;
 }
-
-/** V8 hashes longer texts by their length alone, and a map would compare those of one length with each other. */
-const textKeyCharsMax = 16_000;
 
 function readWithinBudget(value: AnyValue, reading: Reading): unknown {
   const { left, leftOfBody } = reading;

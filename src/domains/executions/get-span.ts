@@ -1,3 +1,4 @@
+import { oneTurn, Pace } from '../../lib/pace.ts';
 import { findPromptLinks, findSpanRows, partNames } from '../spans/reads.ts';
 import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
 import { largePartReader } from './read-part.ts';
@@ -29,5 +30,5 @@ export async function getSpan(
   const prompt = links.get(row.spanId) ?? row.prompt;
   const readPart = largePartReader(deps, trace);
   const { partCharsMax } = input;
-  return spanToText(row, prompt, { include, partCharsMax, owners: ownerReader(), readPart });
+  return spanToText(row, prompt, { include, partCharsMax, owners: ownerReader(), readPart, pace: new Pace(oneTurn) });
 }

@@ -1,3 +1,4 @@
+import { oneTurn, Pace } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
 import type { TraceKey } from '../spans/index.ts';
@@ -83,7 +84,7 @@ export function readSpans(rows: readonly SpanDetail[]): SpanSource {
  */
 export async function readSpanPage({ places: found, read }: SpanSource, input: SpanPageInput): Promise<SpanPage> {
   const { limit, include, promptOf, readPart, readLogs } = input;
-  const options = { include, partCharsMax, owners: ownerReader(), readPart };
+  const options = { include, partCharsMax, owners: ownerReader(), readPart, pace: new Pace(oneTurn) };
   const places = found.slice(0, limit);
   const spans: string[] = [];
   let bytes = 0;

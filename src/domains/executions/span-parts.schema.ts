@@ -1,3 +1,4 @@
+import { textKey } from '../../lib/text-key.ts';
 import { isoFromUnixNano } from '../../lib/time.ts';
 import type { SpanDetail, SpanPart } from '../spans/reads.ts';
 import {
@@ -46,8 +47,9 @@ export function attributesText(row: SpanDetail): { attributes: string; types: st
 export function ownerReader(): PartOwners {
   const known = new Map<string, string>();
   return (json) => {
-    const owner = known.get(json) ?? JSON.stringify(ownerToWire(json));
-    known.set(json, owner);
+    const key = textKey(json);
+    const owner = known.get(key) ?? JSON.stringify(ownerToWire(json));
+    known.set(key, owner);
     return owner;
   };
 }

@@ -1,4 +1,4 @@
-import { oneTurn, Pace } from '../../lib/pace.ts';
+import type { Pace } from '../../lib/pace.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
 import { partNames, type SpanDetail, type SpanPart } from '../spans/reads.ts';
 import type { ShownPart } from './read-logs.ts';
@@ -21,6 +21,8 @@ export interface SpanTextOptions {
   owners: PartOwners;
   /** Reads the JSON text of a span part that was too large to be read with its row. */
   readPart: (spanId: string, part: SpanPart) => Promise<string>;
+  /** Gives other work its time between the parts of all spans of an answer. */
+  pace: Pace;
   /** The log records of the span as JSON text, where they are included. */
   logs?: string;
 }
@@ -35,9 +37,8 @@ const previewChars = 200;
 export async function spanToText(
   row: SpanDetail,
   prompt: SpanPrompt | null,
-  { include, partCharsMax, owners, readPart, logs = '[]' }: SpanTextOptions,
+  { include, partCharsMax, owners, readPart, pace, logs = '[]' }: SpanTextOptions,
 ): Promise<string> {
-  const pace = new Pace(oneTurn);
   const members: string[] = [];
   const largeParts: LargePart[] = [];
   const show = (part: ShownPart, text: string): boolean => {

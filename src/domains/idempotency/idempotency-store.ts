@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Begun, IdempotencyStore, IdempotentRequest, StoredAnswer } from '../../http/idempotent-request.ts';
 import { UnavailableError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
@@ -45,16 +46,16 @@ function begin(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
 async function beginOrLook(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
   const { tenant, operationId, key, digest } = request;
   const inserted = await postgres.raw<{ rows: { lease: string; isAgain: boolean }[] }>(
-    `insert into idempotency_keys as held (tenant, operation_id, key, request_digest)
-     values (:tenant, :operationId, :key, :digest)
+    `insert into idempotency_keys as held (tenant, operation_id, key, request_digest, lease)
+     values (:tenant, :operationId, :key, :digest, :newLease)
      on conflict (tenant, operation_id, key) do update
        set request_digest = excluded.request_digest,
            lease = case when held.expires_at <= now() then excluded.lease else held.lease end, started_at = excluded.started_at,
            expires_at = excluded.expires_at, status = null, headers = null, content_type = null, content = null,
            content_dropped = false
        where held.expires_at <= now() or (held.status = :postponed and held.request_digest = excluded.request_digest)
-     returning lease, xmax <> 0 as "isAgain"`,
-    { tenant, operationId, key, digest, postponed },
+     returning lease, lease <> :newLease as "isAgain"`,
+    { tenant, operationId, key, digest, postponed, newLease: randomUUID() },
   );
   const [row] = inserted.rows;
   if (row) return { outcome: 'begun', ...row };

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { InvalidError } from '../../lib/errors.ts';
 import { inSharedTurn } from '../../lib/pace.ts';
+import { textKey } from '../../lib/text-key.ts';
 import type { Analysis, CandidateContent, ChatMessage, SearchPorts } from '../prompt-search/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
@@ -25,9 +26,12 @@ export function candidateTexts(
   { project, base, signal }: { project: PartsProject; base: PromptContent; signal: AbortSignal },
 ): Pick<SearchPorts, 'render' | 'analyze'> {
   const kept = new LRUCache<string, Promise<CompiledPrompt>>({ max: compiledMax });
+  /** Keys by object, because all rows of a batch have the same, and a content may have a mebibyte. */
+  const keys = new WeakMap<CandidateContent, string>();
   const threads = source.threads.of(project.workspaceId, { signal });
   const compile = (content: CandidateContent): Promise<CompiledPrompt> => {
-    const key = JSON.stringify(content);
+    const key = keys.get(content) ?? textKey(JSON.stringify(content));
+    keys.set(content, key);
     const known = kept.get(key);
     if (known !== undefined) return known;
     const compiling = compilePrompt(source, project, withText(base, content));

@@ -1,8 +1,8 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane } from '../../lib/fair-lane.ts';
 import type { Waiter } from '../../lib/fair-lane-options.ts';
+import { FewPerTurn } from '../../lib/few-per-turn.ts';
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
-import { inSharedTurn } from '../../lib/pace.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { isActive } from './run.ts';
@@ -23,6 +23,8 @@ const perRead = { limit: 100, bytesMax: 64 * 1024 };
 const keptMax = { limit: 300, bytesMax: 128 * 1024 };
 /** Readers that are woken up before the process turns to other work. Each takes about 50 µs. */
 const wokenAtOnceMax = 100;
+/** Readers that go on in one turn after a read: each may write {@link perRead}, which takes a millisecond. */
+const readersPerTurn = 10;
 
 /**
  * Tells readers what happens to runs. One query per interval covers all followed runs of the process,
@@ -39,6 +41,7 @@ export class RunFeed {
     ...{ name: 'reads of events', capacity: 3, perKey: 1 },
     ...{ waitingPerKey: Number.POSITIVE_INFINITY, waitingMax: Number.POSITIVE_INFINITY },
   });
+  readonly #turns = new FewPerTurn(readersPerTurn);
   #isPolling = false;
 
   constructor({
@@ -123,7 +126,7 @@ export class RunFeed {
     if (kept !== undefined) return kept;
     const events = await run.readOnce(seq, read);
     // Very many readers may wait for the same result, and each then writes its events.
-    return inSharedTurn(() => events);
+    return new Promise((resolve) => this.#turns.add(() => resolve(events)));
   }
 
   async #poll(): Promise<void> {

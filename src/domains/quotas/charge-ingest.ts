@@ -68,7 +68,10 @@ export async function chargeIngest(
       if (!isResend) throw error;
       // The next resend is not refused before its body is known. The refused check took nothing from the rates.
       limiter.forget(quotas);
-      if (rates.length > 0) applyOutcome(await limiter.check(rates), rates, setHeaders);
+      if (rates.length === 0 || outcome.granted) return undefined;
+      const again = await limiter.check(rates);
+      if (!again.granted) await chargeRequest(limiter, limited, cost.requests);
+      applyOutcome(again, rates, setHeaders);
       return undefined;
     }
   }

@@ -75,7 +75,7 @@ export function findShowingSpans(
      ORDER BY trace_id, row.6 > 0 DESC, row.4, span_id LIMIT {perTrace:UInt32} BY trace_id, row.3`,
     {
       ...{ projectId, traces: traceIds.join(''), perTrace },
-      responses: [...new Set(responseIds)].map((id) => createHash('md5').update(id).digest('hex')).join(''),
+      responses: [...new Set(responseIds.map((id) => createHash('md5').update(id).digest('hex')))].join(''),
     },
     { max_result_rows: '0', ...lastSettings },
   );

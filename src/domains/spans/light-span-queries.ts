@@ -34,7 +34,7 @@ export async function findLightSpans(
   for (let start = 0; start < traceIds.length; start += wholeTracesPerQuery) {
     const someIds = traceIds.slice(start, start + wholeTracesPerQuery);
     const rows = await plainRows(clickhouse, { projectId, traceIds: someIds, settings, rowsMax: undefined });
-    spans.push(...newestLightSpans(rows));
+    for (const span of newestLightSpans(rows)) spans.push(span);
   }
   return spans;
 }

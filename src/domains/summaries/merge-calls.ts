@@ -27,8 +27,8 @@ export function mergeCalls(calls: readonly ExecutionCall[], max = callsMax): rea
 }
 
 const noNames = { provider: '', model: '', prompt: { id: '', name: '', version: 0, key: '' } } as const;
-/** Calls that keep their names when there are too many names: the others become at most eight without any. */
-const namelessMax = 8;
+/** Calls that keep their names when there are too many names: the others become at most twelve without any. */
+const namelessMax = 12;
 
 function mergeNames(calls: readonly ExecutionCall[], max: number): ExecutionCall[] {
   const named = Math.max(0, max - namelessMax);

@@ -324,7 +324,7 @@ export const attacks = {
     async prepare(target) {
       for (const name of ['first', 'second']) {
         const required = Array.from({ length: 190 }, (_, index) => `${name}${index}`);
-        const properties = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`p${index}`, { required }]));
+        const properties = Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`p${index}`, { required }]));
         const input_schema = { properties };
         await created(post(target, '/prompts', { name, type: 'text', template: 'x', input_schema }));
       }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../../src/otlp/decode.ts';
 import { defaultOtlpLimits, LongStepError, type OtlpLimits, stepElementsMax } from '../../../src/otlp/limits.ts';
 import { scanTraces } from '../../../src/otlp/scan.ts';
-import type { Span } from '../../../src/otlp/span.ts';
+import type { AnyValue, Span } from '../../../src/otlp/span.ts';
 import { encodeSpans, encodeTraces, type SpanInput } from '../../support/otlp-encode.ts';
 
 const traceId = '0102030405060708090a0b0c0d0e0f10';
@@ -16,23 +16,27 @@ describe('OTLP protobuf: wire format', () => {
     const groups = (count: number) => of(Buffer.concat(Array(count).fill(Buffer.from([...tag(15, 3), ...tag(15, 4)]))));
     const empty = (count: number) => of(Buffer.alloc(2 * count, Buffer.from([...tag(3, 2), 0])));
     expect(scanTraces('protobuf', groups(1_000), limits).accepted).toBe(1);
-    for (const body of [groups(200_000), empty(200_000)]) {
+    for (const body of [groups(200_000), empty(500_000)]) {
       expect(() => scanTraces('protobuf', body, limits)).toThrow(LongStepError);
       expect(scanTraces('protobuf', body, defaultOtlpLimits).accepted).toBe(1);
     }
   });
 
   it.each(['protobuf', 'json'] as const)(
-    '%s: a key of more than 16,000 bytes is malformed, also within a value',
+    '%s: more than four keys of 16,000 bytes are malformed, also within values; what was accepted is read',
     (encoding) => {
-      const of = (key: string, inner: string) =>
-        encodeTraces(encoding, [
-          { scopeSpans: [{ spans: [{ ...ids, attributes: { [key]: new Map([[inner, 'x']]) } }] }] },
-        ]);
-      const long = 'k'.repeat(16_001);
-      expect(scanTraces(encoding, of('a', 'k'.repeat(15_990)), defaultOtlpLimits).accepted).toBe(1);
-      for (const body of [of(long, 'a'), of('a', long)])
-        expect(() => scanTraces(encoding, body, defaultOtlpLimits)).toThrow('more than 16000 bytes');
+      const of = (long: number, nested: number) => {
+        const keys = (count: number) =>
+          Array.from({ length: count }, (_, n) => [`${n}`.padEnd(16_000, 'k'), 'x'] as const);
+        const attributes = new Map<string, AnyValue>([...keys(long), ['in', new Map(keys(nested))]]);
+        return encodeTraces(encoding, [{ scopeSpans: [{ spans: [{ ...ids, attributes }] }] }]);
+      };
+      expect(scanTraces(encoding, of(2, 2), defaultOtlpLimits).accepted).toBe(1);
+      for (const body of [of(5, 0), of(0, 5), of(3, 2)]) {
+        expect(() => scanTraces(encoding, body, defaultOtlpLimits)).toThrow('more than 4 keys of 16000 bytes');
+        const limits = { ...defaultOtlpLimits, longKeysMax: Number.POSITIVE_INFINITY };
+        expect(decodeTraces(encoding, body, limits)).toHaveLength(1);
+      }
     },
   );
 

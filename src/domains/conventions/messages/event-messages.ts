@@ -1,3 +1,4 @@
+import { textKey } from '../../../lib/text-key.ts';
 import type { AnyValue } from '../../../otlp/span.ts';
 import type { Reading } from '../candidates.ts';
 import { isObject, parsed } from '../read-value.ts';
@@ -101,6 +102,6 @@ function onceById(messages: readonly Message[]): Message[] {
 
 function isNew(part: Part, seen: Set<string>): boolean {
   if ((part.type !== 'tool_call' && part.type !== 'tool_call_response') || part.id === '') return true;
-  const key = `${part.type} ${part.id}`;
+  const key = textKey(`${part.type} ${part.id}`);
   return !seen.has(key) && seen.add(key) !== undefined;
 }

@@ -1,3 +1,4 @@
+import { textKey } from '../../../lib/text-key.ts';
 import { type Reading, warn } from '../candidates.ts';
 import { limits } from '../limits.ts';
 import { isObject } from '../read-value.ts';
@@ -46,6 +47,7 @@ export function systemCount(messages: readonly unknown[]): number {
   return others === -1 ? messages.length : others;
 }
 
+/** Equal for messages with the same parts. */
 function partsText({ parts }: Message): string {
-  return JSON.stringify(parts);
+  return textKey(JSON.stringify(parts));
 }

@@ -1,3 +1,4 @@
+import { textKey } from '../../../lib/text-key.ts';
 import type { LogRecord } from '../../../otlp/log-record.ts';
 import type { AnyValue, SpanEvent } from '../../../otlp/span.ts';
 import { type Index, noteEvent, type Reading, startReading } from '../candidates.ts';
@@ -40,8 +41,8 @@ function dropRepeated(events: readonly SpanEvent[], logged: Reading): void {
     for (const { attributes } of details) {
       const text = listText(attributes.get(key) ?? null, logged);
       if (text === undefined) continue;
-      if (seen.has(text)) attributes.delete(key);
-      else seen.add(text);
+      if (seen.has(textKey(text))) attributes.delete(key);
+      else seen.add(textKey(text));
     }
   }
 }

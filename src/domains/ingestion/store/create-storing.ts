@@ -79,7 +79,8 @@ export function createStoring(
     logger,
   });
   const encoder = createBodyEncoder({
-    limits: otlpLimits(config),
+    // Bodies that were accepted are read, whatever their keys.
+    limits: { ...otlpLimits(config), longKeysMax: Number.POSITIVE_INFINITY },
     prompts,
     records: createRecordFinder(finishing),
     clickhouseUrl: config.clickhouseUrl,

@@ -1,6 +1,7 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { FairLane } from '../../../lib/fair-lane.ts';
+import { textKey } from '../../../lib/text-key.ts';
 import type { TemplateThreads } from '../threads/template-threads.ts';
 import type { EncodingName, TextTokens } from './count-in.ts';
 import { cutPieces, pieceCharactersMax } from './cut-pieces.ts';
@@ -121,16 +122,16 @@ export class TokenCounter {
     const counts = new Map<string, TextTokens | undefined>();
     const fresh: string[] = [];
     for (const text of texts) {
-      if (counts.has(text)) continue;
+      if (counts.has(textKey(text))) continue;
       const kept = this.#kept.get(keyOf(encoding, text));
-      counts.set(text, kept);
+      counts.set(textKey(text), kept);
       if (kept === undefined && fresh.push(text) > freshTextsMax) return undefined;
     }
     const characters = fresh.reduce((total, { length }) => total + length, 0);
     if (characters > countedCharactersMax || this.#isBehind(waitMsMax)) return undefined;
     const patience = new Patience();
     const counting = fresh.map(async (text) =>
-      counts.set(text, await this.#countText(workspaceId, encoding, text, patience)),
+      counts.set(textKey(text), await this.#countText(workspaceId, encoding, text, patience)),
     );
     // When the lane refuses or the wait ends, the caller gets an estimate.
     await unless(
@@ -138,7 +139,7 @@ export class TokenCounter {
       Promise.all(counting).catch(() => undefined),
     );
     patience.end();
-    const counted = texts.map((text) => counts.get(text));
+    const counted = texts.map((text) => counts.get(textKey(text)));
     return counted.every((each) => each !== undefined) ? counted : undefined;
   }
 
@@ -224,7 +225,7 @@ class Patience {
 }
 
 const sum = (counted: readonly TextTokens[]) => counted.reduce((total, { count }) => total + count, 0);
-const keyOf = (encoding: EncodingName, text: string) => `${encoding} ${text}`;
+const keyOf = (encoding: EncodingName, text: string) => `${encoding} ${textKey(text)}`;
 
 function estimate(texts: readonly string[]): number {
   return Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / bytesPerToken);
