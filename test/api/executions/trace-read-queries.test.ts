@@ -10,7 +10,6 @@ import { findWholeTrace } from '../../../src/domains/spans/whole-span-queries.ts
 import type { ClickHouse } from '../../../src/stores/clickhouse/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { connectExecutions } from '../../support/executions.ts';
-import { watchLoop } from '../../support/loop-delay.ts';
 import { newTraceId } from '../../support/spans.ts';
 import { storeSpans } from '../../support/stored-spans.ts';
 
@@ -78,18 +77,6 @@ test('an execution whose JSON is many times its bytes is read part by part', asy
   const { counts, body } = await read('getExecution', { ...trace, ...everything });
   expect(counts.queries).toBeGreaterThan(1);
   expect(body).toMatchObject({ spans: [{ large_parts: [{ part: 'input', chars: 10_800_002 }] }] });
-});
-
-test('spans with a long resource each, of the same length, hold up nobody', async () => {
-  const trace = { projectId: project.id, traceId: newTraceId() };
-  const text = "concat(repeat('x', 16300), leftPad(toString(number), 8, '0'))";
-  const resource = `concat('{"attributes":[{"key":"a","value":{"stringValue":"', ${text}, '"}}]}')`;
-  await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: 240, columns: { resource } });
-  await read('getExecution', { ...trace, ...everything });
-  const loop = watchLoop();
-  const { body } = await read('getExecution', { ...trace, ...everything });
-  expect(loop.stop()).toBeLessThan(100);
-  expect(body.spans).toHaveLength(240);
 });
 
 test('the spans of an execution read whole are, for its summary, those that a batch of executions reads', async () => {
