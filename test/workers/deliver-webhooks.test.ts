@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { recordEvents } from '../../src/domains/events/index.ts';
+import { expireDeliveries } from '../../src/domains/webhooks/delivery-queue-store.ts';
 import { fanOutEvents } from '../../src/domains/webhooks/fan-out-events.ts';
 import { pruneEvents, pruneWebhooks } from '../../src/domains/webhooks/jobs.ts';
 import { lockWebhook } from '../../src/domains/webhooks/webhook-store.ts';
@@ -306,6 +307,26 @@ describe('a dead endpoint', () => {
     });
     // Two at a time, until it counts as failing; then one, after pauses.
     expect(silent.received.length).toBeLessThan(20);
+  });
+
+  test('in a workspace with twenty thousand pending deliveries gets further ones later; other workspaces get theirs', async () => {
+    const [full, other] = [await newProject(api), await newProject(api)];
+    const receiver = await receive((response) => response.end());
+    const [many] = [await newWebhook(api, full, receiver), await newWebhook(api, other, receiver)];
+    await insertDeliveries(api, full, many, 20_000);
+    const ofMany = () => api.postgres('webhook_deliveries').where({ webhook_id: many.id });
+    await ofMany().update({ status: 'pending', expires_at: new Date(Date.now() + 60_000) });
+    for (const project of [full, other]) await record(project, 2);
+    const counts = [await fanOutEvents(api.postgres, { windowMs: 60_000 })];
+    expect([...counts, await fanOutEvents(api.postgres, { windowMs: 60_000 })]).toEqual([2, 0]);
+    // Those whose time is over end in few looks, and the events that waited get their deliveries.
+    await ofMany().update({ expires_at: new Date(Date.now() - 1_000) });
+    await until('they have ended', 20_000, async () => {
+      await expireDeliveries(api.postgres);
+      return (await ofMany().where({ status: 'pending' }).first()) === undefined;
+    });
+    expect(await fanOutEvents(api.postgres, { windowMs: 60_000 })).toBe(2);
+    expect(await ofMany().where({ status: 'pending' })).toHaveLength(2);
   });
 
   test('in nine workspaces that was never slow before does not delay another workspace beyond a second', async () => {

@@ -2,8 +2,11 @@ import { newId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 
-/** Events of one workspace, and workspaces, whose deliveries one transaction creates. */
-export const fanOutPage = { events: 50, workspaces: 50 };
+/**
+ * Events of one workspace, and workspaces, whose deliveries one transaction creates. A workspace with so many pending
+ * deliveries gets further ones later: an import can bring a hundred thousand events for twenty webhooks.
+ */
+export const fanOutPage = { events: 50, workspaces: 50, pending: 20_000 };
 /** Rows of one INSERT. Compiling it takes a few milliseconds. */
 const insertedAtOnce = 250;
 
@@ -77,7 +80,11 @@ const eventsToFanOut = `
     select (select workspace_id from events where fanned_out_at is null and workspace_id > waiting.id order by workspace_id limit 1)
     from waiting where waiting.id is not null
   ), page as (
-    select events.* from (select id from waiting where id is not null order by random() limit :workspaces) as chosen
+    select events.* from (
+      select id from waiting where id is not null and :pending > (select count(*) from (
+        select from webhooks join webhook_deliveries on webhook_id = webhooks.id and status = 'pending'
+        where webhooks.workspace_id = waiting.id limit :pending) as pending)
+      order by random() limit :workspaces) as chosen
     cross join lateral (
       select * from events where workspace_id = chosen.id and fanned_out_at is null
       order by seq limit :events for update skip locked) as events

@@ -151,7 +151,8 @@ async function deliver(lane: Lane, delivery: ClaimedDelivery): Promise<void> {
       if (judged.disabled !== null) await auditDisabled(transaction, delivery, judged);
       return judged;
     });
-    if (verdict !== undefined) await redis.hincrby(countsKeys.webhookAttempts, outcomeOf(verdict), 1);
+    // Not awaited: deliveries go on while Redis is away.
+    if (verdict !== undefined) redis.hincrby(countsKeys.webhookAttempts, outcomeOf(verdict), 1).catch(() => undefined);
   } catch (error) {
     logger.warn({ err: error, delivery_id: delivery.id }, 'the outcome of a webhook could not be stored');
   }

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Postgres } from './client.ts';
+import { deleteInSlices } from './delete-in-slices.ts';
 
 /** A change of something that processes cache in memory. */
 export interface Change {
@@ -127,7 +128,11 @@ function oldestRunning(snapshot: string): bigint {
  * Deletes changes that every process has read and returns their number.
  * @throws UnavailableError
  */
-export async function pruneChanges(postgres: Postgres): Promise<number> {
+export async function pruneChanges(postgres: Postgres): Promise<void> {
   const before = postgres.raw("clock_timestamp() - ? * interval '1 millisecond'", [keptMs]);
-  return postgres('changes').where('at', '<', before).delete();
+  const old = postgres('changes').where('at', '<', before).orderBy('at').limit(prunedAtOnce).select('ctid');
+  await deleteInSlices(prunedAtOnce, () => postgres('changes').whereIn('ctid', old.clone()).delete());
 }
+
+/** Changes that one statement deletes. An import makes fifty thousand. */
+const prunedAtOnce = 10_000;
