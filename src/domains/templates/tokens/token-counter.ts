@@ -14,6 +14,12 @@ export interface TokenCount {
   estimated: boolean;
 }
 
+/** A text, and its key in the cache, which takes a millisecond for a long one. */
+interface KeyedText {
+  text: string;
+  key: string;
+}
+
 interface Wanted {
   encoding: EncodingName;
   text: string;
@@ -87,7 +93,8 @@ export class TokenCounter {
    */
   async count({ workspaceId, texts, model }: Countable, waitMsMax = patienceMs): Promise<TokenCount> {
     const { encoding, exact } = encodingOf(model ?? '');
-    const counted = await this.#countAll(workspaceId, encoding, texts, waitMsMax);
+    const keyed = texts.map((text) => ({ text, key: keyOf(encoding, text) }));
+    const counted = await this.#countAll(workspaceId, encoding, keyed, waitMsMax);
     if (counted === undefined) return { count: estimate(texts), model, estimated: true };
     return { count: sum(counted), model, estimated: !exact || counted.some((each) => !each.exact) };
   }
@@ -100,12 +107,12 @@ export class TokenCounter {
   #countAll(
     workspaceId: string,
     encoding: EncodingName,
-    texts: readonly string[],
+    texts: readonly KeyedText[],
     waitMsMax: number,
   ): TextTokens[] | Promise<TextTokens[] | undefined> {
     const known: TextTokens[] = [];
-    for (const text of texts) {
-      const kept = this.#kept.get(keyOf(encoding, text));
+    for (const { key } of texts) {
+      const kept = this.#kept.get(key);
       if (kept === undefined) return this.#countFresh(workspaceId, encoding, texts, waitMsMax);
       known.push(kept);
     }
@@ -116,22 +123,22 @@ export class TokenCounter {
   async #countFresh(
     workspaceId: string,
     encoding: EncodingName,
-    texts: readonly string[],
+    texts: readonly KeyedText[],
     waitMsMax: number,
   ): Promise<TextTokens[] | undefined> {
     const counts = new Map<string, TextTokens | undefined>();
-    const fresh: string[] = [];
-    for (const text of texts) {
-      if (counts.has(textKey(text))) continue;
-      const kept = this.#kept.get(keyOf(encoding, text));
-      counts.set(textKey(text), kept);
-      if (kept === undefined && fresh.push(text) > freshTextsMax) return undefined;
+    const fresh: KeyedText[] = [];
+    for (const each of texts) {
+      if (counts.has(each.key)) continue;
+      const kept = this.#kept.get(each.key);
+      counts.set(each.key, kept);
+      if (kept === undefined && fresh.push(each) > freshTextsMax) return undefined;
     }
-    const characters = fresh.reduce((total, { length }) => total + length, 0);
+    const characters = fresh.reduce((total, { text }) => total + text.length, 0);
     if (characters > countedCharactersMax || this.#isBehind(waitMsMax)) return undefined;
     const patience = new Patience();
-    const counting = fresh.map(async (text) =>
-      counts.set(textKey(text), await this.#countText(workspaceId, encoding, text, patience)),
+    const counting = fresh.map(async (each) =>
+      counts.set(each.key, await this.#countText(workspaceId, encoding, each, patience)),
     );
     // When the lane refuses or the wait ends, the caller gets an estimate.
     await unless(
@@ -139,7 +146,7 @@ export class TokenCounter {
       Promise.all(counting).catch(() => undefined),
     );
     patience.end();
-    const counted = texts.map((text) => counts.get(textKey(text)));
+    const counted = texts.map(({ key }) => counts.get(key));
     return counted.every((each) => each !== undefined) ? counted : undefined;
   }
 
@@ -154,7 +161,7 @@ export class TokenCounter {
   async #countText(
     workspaceId: string,
     encoding: EncodingName,
-    text: string,
+    { text, key }: KeyedText,
     patience: Patience,
   ): Promise<TextTokens | undefined> {
     const { pieces, exact } = cutPieces(text);
@@ -165,7 +172,7 @@ export class TokenCounter {
     );
     if (!counted.every((each) => each !== undefined)) return undefined;
     const tokens = { count: sum(counted), exact: exact && counted.every((each) => each.exact) };
-    this.#kept.set(keyOf(encoding, text), tokens, { size: Math.max(1, text.length) });
+    this.#kept.set(key, tokens, { size: Math.max(1, text.length) });
     return tokens;
   }
 
