@@ -14,11 +14,8 @@ export interface TokenCount {
   estimated: boolean;
 }
 
-/** A text, and its key in the cache, which takes a millisecond for a long one. */
-interface KeyedText {
-  text: string;
-  key: string;
-}
+/** The key of a long text takes a millisecond, so it is made once. */
+type KeyedText = Readonly<{ text: string; key: string }>;
 
 interface Wanted {
   encoding: EncodingName;
@@ -93,7 +90,7 @@ export class TokenCounter {
    */
   async count({ workspaceId, texts, model }: Countable, waitMsMax = patienceMs): Promise<TokenCount> {
     const { encoding, exact } = encodingOf(model ?? '');
-    const keyed = texts.map((text) => ({ text, key: keyOf(encoding, text) }));
+    const keyed = texts.map((text) => ({ text, key: `${encoding} ${textKey(text)}` }));
     const counted = await this.#countAll(workspaceId, encoding, keyed, waitMsMax);
     if (counted === undefined) return { count: estimate(texts), model, estimated: true };
     return { count: sum(counted), model, estimated: !exact || counted.some((each) => !each.exact) };
@@ -137,13 +134,12 @@ export class TokenCounter {
     const characters = fresh.reduce((total, { text }) => total + text.length, 0);
     if (characters > countedCharactersMax || this.#isBehind(waitMsMax)) return undefined;
     const patience = new Patience();
-    const counting = fresh.map(async (each) =>
-      counts.set(each.key, await this.#countText(workspaceId, encoding, each, patience)),
-    );
+    const countOne = async (each: KeyedText) =>
+      counts.set(each.key, await this.#countText(workspaceId, encoding, each, patience));
     // When the lane refuses or the wait ends, the caller gets an estimate.
     await unless(
       this.#everCounted ? waitMsMax : firstPatienceMs,
-      Promise.all(counting).catch(() => undefined),
+      Promise.all(fresh.map(countOne)).catch(() => undefined),
     );
     patience.end();
     const counted = texts.map(({ key }) => counts.get(key));
@@ -232,8 +228,6 @@ class Patience {
 }
 
 const sum = (counted: readonly TextTokens[]) => counted.reduce((total, { count }) => total + count, 0);
-const keyOf = (encoding: EncodingName, text: string) => `${encoding} ${textKey(text)}`;
-
 function estimate(texts: readonly string[]): number {
   return Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / bytesPerToken);
 }
