@@ -3,6 +3,9 @@ import { readJsonBody, receiveBody } from './body.ts';
 import type { BodyHold, BodyIntake } from './body-intake.ts';
 import type { RequestLanes } from './request-lanes.ts';
 
+/** Maximum size of a body, in bytes, unless the contract names one. */
+export const bodyBytesMaxDefault = 1024 * 1024;
+
 /**
  * The body of one request. It counts as held in memory until the handler ends, even if the client
  * has left.

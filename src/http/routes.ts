@@ -15,14 +15,14 @@ import type { CommonCall, Endpoint, Headers, RawCall, Result } from './endpoint.
 import { answerError } from './error-handler.ts';
 import { answerOnce, isIdempotent, readIdempotencyKey } from './idempotency.ts';
 import { parseQueryString, type QueryValues } from './query.ts';
-import { RequestBody } from './request-body.ts';
+import { bodyBytesMaxDefault, RequestBody } from './request-body.ts';
 import { contextOf, setHeaders } from './request-context.ts';
 import type { RequestLanes } from './request-lanes.ts';
 import { prepareAnswer, sendAnswer } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
-/** Name of the sharer when `sharerOf` is not given, and default maximum size of a body, in bytes. */
-const [everybody, bodyBytesMaxDefault] = ['everybody', 1024 * 1024] as const;
+/** Name of the sharer when `sharerOf` is not given. */
+const everybody = 'everybody';
 
 type RouteOptions<P> = AppOptions<P> & { intake: BodyIntake; lanes: RequestLanes };
 

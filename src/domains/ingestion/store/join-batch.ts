@@ -10,8 +10,8 @@ import { tracesOfBatch } from './traces-of-batch.ts';
 /**
  * Joins the log records of the batch, which are confirmed, with the spans that are stored, and puts
  * their traces on the list of summaries. What is large, too much at once, or fails is joined there.
- * Records without a stored span wait: the worker that stores the span looks for them. Their traces are not on the list,
- * which the rate and the quota of spans bound.
+ * Records without a stored span wait: the worker that stores the span looks for them. Of these traces, none that
+ * was looked up is on the list, which the rate and the quota of spans bound.
  * A project whose records cannot be looked up does not affect the others.
  * @throws the error of Redis; the jobs are then tried again
  */

@@ -28,7 +28,7 @@ const linearKeywords = new Set([
 
 const inlineNodesMax = 100;
 const inlineValuesMax = 2_000;
-/** Schemas, required names and values of `enum`. Compiling so many takes about 5 ms: Ajv writes code for each. */
+/** Schemas, required names and values of `enum`. Compiling so many takes about 10 ms: Ajv writes code for each. */
 const inlineCompiledMax = 200;
 /** Schemas, required names and values of `enum`, times values of the variables. This many checks take about 10 ms. */
 const inlineChecksMax = 50_000;
