@@ -17,6 +17,11 @@ export interface Clients {
    * which workspace they belong to.
    */
   credentials: Postgres;
+  /**
+   * Separate connections for imports, exports, and feedback of executions and analytics, which have lanes of their own.
+   * A workspace has at most four of them.
+   */
+  longWork: Postgres;
   clickhouse: ClickHouse;
   redis: Redis;
   /** The time according to Redis. */
@@ -26,6 +31,7 @@ export interface Clients {
 }
 
 const credentialConnectionsMax = 4;
+const longWorkConnectionsMax = 8;
 
 /** Creates the clients of the API process. */
 export function connectClients(config: Config, logger: Logger): Clients {
@@ -36,6 +42,7 @@ export function connectClients(config: Config, logger: Logger): Clients {
   return {
     postgres: connectPostgres(config.databaseUrl),
     credentials: connectPostgres(config.databaseUrl, credentialConnectionsMax),
+    longWork: connectPostgres(config.databaseUrl, longWorkConnectionsMax),
     clickhouse: connectClickHouse(config.clickhouseUrl),
     redis,
     clock,
@@ -46,8 +53,9 @@ export function connectClients(config: Config, logger: Logger): Clients {
 
 /** Closes all clients; the queues first, because they use the Redis connection. */
 export async function closeClients(clients: Clients): Promise<void> {
-  const { postgres, credentials, clickhouse, redis, publisher, identityEvents } = clients;
+  const { postgres, credentials, longWork, clickhouse, redis, publisher, identityEvents } = clients;
   await Promise.all([publisher.close(), identityEvents.close()]);
   redis.disconnect();
-  await Promise.all([postgres.destroy(), credentials.destroy(), clickhouse.close()]);
+  const pools = [postgres, credentials, longWork];
+  await Promise.all([...pools.map((pool) => pool.destroy()), clickhouse.close()]);
 }

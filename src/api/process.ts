@@ -78,7 +78,7 @@ const probeEveryMs = 500;
 export function createApiProcess(config: Config): ApiProcess {
   const logger = createLogger({ level: config.logLevel, name: 'api' });
   const clients = connectClients(config, logger);
-  const { postgres, credentials, clickhouse, redis, clock, publisher, identityEvents } = clients;
+  const { postgres, credentials, longWork, clickhouse, redis, clock, publisher, identityEvents } = clients;
   const invalidations = createInvalidations({ databaseUrl: config.databaseUrl, logger });
   const cursorSecret = createHmac('sha256', config.apiKeyPepper).update('cursors').digest('hex');
   const latency = createLatencyRecorder();
@@ -94,7 +94,7 @@ export function createApiProcess(config: Config): ApiProcess {
   const probes = createProbes({ postgres: credentials, clickhouse, redis }, () =>
     queueConcern({ redis, clock, queues: bodyQueues, refusal: () => receiving.gate.refusal }),
   );
-  const feedbackReads = new FeedbackReads(postgres, () => whyStuck(probes, 'records'));
+  const feedbackReads = new FeedbackReads(longWork, () => whyStuck(probes, 'records'));
   const feedback = { postgres, cursorSecret, reads: feedbackReads, counts: new FeedbackCounts() };
   metrics.exportCounts(feedback.counts);
   const executions = createExecutions({
@@ -139,7 +139,7 @@ export function createApiProcess(config: Config): ApiProcess {
     audit: { postgres, cursorSecret },
     apiKeys: { postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret },
     parts: { postgres, invalidations, threads, cursorSecret, cache: parts },
-    prompts: { postgres, invalidations, threads, cursorSecret, cache: prompts, changed: recordPromptEvents },
+    prompts: { postgres, longWork, invalidations, threads, cursorSecret, cache: prompts, changed: recordPromptEvents },
     pricing: { postgres },
     webhooks: { postgres, cursorSecret, apiKeyPepper: config.apiKeyPepper, policy: config.webhookTargets },
     rendering,

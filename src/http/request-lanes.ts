@@ -111,7 +111,7 @@ export class RequestLanes {
   constructor(whyStuck: WhyStuck = () => undefined) {
     const options = (lane: LaneName) => ({ ...waiting, whyStuck: () => whyStuck(lane) });
     this.#whyStuck = whyStuck;
-    this.#records = new FairLane({ name: 'requests', capacity: 24, perKey: 5, ...options('records') });
+    this.#records = new FairLane({ name: 'requests', capacity: 24, perKey: 4, ...options('records') });
     this.#lanes = {
       records: this.#records,
       renders: new FairLane({ name: 'renders', capacity: 48, perKey: 12, ...options('renders') }),

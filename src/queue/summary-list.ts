@@ -61,7 +61,10 @@ if place and tonumber(place) == tonumber(ARGV[2]) then
 elseif place then redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1]) end
 if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HDEL', KEYS[4], ARGV[4]) end`;
 
+/** Only of a trace whose lease still holds, or that was added again meanwhile: another worker has finished any other. */
 const failedLua = `
+local place = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '')
+if not place or place ~= tonumber(ARGV[5]) and place % 1 ~= 0 then return end
 local failures = redis.call('HINCRBY', KEYS[3], ARGV[1], 1)
 local pause = math.min(tonumber(ARGV[3]) * 2 ^ math.min(failures - 1, 20), tonumber(ARGV[4]))
 redis.call('ZREM', KEYS[2], ARGV[1])
@@ -234,14 +237,11 @@ export async function releaseSummaries(
   await redis.eval(releaseLua, 2, due, rest, lease.place, Date.now() + pauseMs, ...traceIds);
 }
 
-/**
- * Keeps a trace that could not be summarized on the list. The pause starts at 1 s and doubles with
- * every failure, up to ten minutes.
- */
+/** Keeps a trace that could not be summarized on the list. The pause doubles with each failure, from 1 s to ten minutes. */
 export async function failSummary(redis: Redis, lease: SummaryLease, traceId: string): Promise<void> {
   const { due, rest, failures } = summaryKeys(lease.projectId);
   const pauses = [failurePauseFirstMs, failurePauseMaxMs];
-  await redis.eval(failedLua, 3, due, rest, failures, traceId, Date.now(), ...pauses);
+  await redis.eval(failedLua, 3, due, rest, failures, traceId, Date.now(), ...pauses, lease.place);
   await countSummaries(redis, 'failed', 1);
 }
 

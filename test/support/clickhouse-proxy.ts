@@ -12,6 +12,8 @@ export interface ClickHouseProxy {
   lostReplies(): number;
   /** From now on, closes the connection of every request whose URL, including parameters, contains this text. */
   refuse(text: string): void;
+  /** From now on, never answers a request whose URL contains one of these texts. */
+  holdBack(texts: readonly string[]): void;
   /**
    * From now on, leaves out the last 3 bytes of every answer that is longer than this, and ends it as if it were
    * whole. Infinity leaves out none.
@@ -29,9 +31,11 @@ export async function startClickHouseProxy(targetUrl: string): Promise<ClickHous
   let inserts = 0;
   let lost = 0;
   let refused: string | undefined;
+  let held: readonly string[] = [];
   let [wholeBytesMax, cut] = [Number.POSITIVE_INFINITY, 0];
   const server = createServer((request, response) => {
     if (refused !== undefined && request.url?.includes(refused)) return void request.socket.destroy();
+    if (held.some((text) => request.url?.includes(text))) return;
     pass(targetUrl, request, response, (body) => {
       const loses = nth > 0 && isInsert(request) && ++inserts % nth === 0;
       if (loses) lost++;
@@ -52,6 +56,9 @@ export async function startClickHouseProxy(targetUrl: string): Promise<ClickHous
     lostReplies: () => lost,
     refuse(text) {
       refused = text;
+    },
+    holdBack(texts) {
+      held = texts;
     },
     cutAnswersOver(bytes) {
       wholeBytesMax = bytes;

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { BudgetGuard } from '../../src/domains/budgets/budget-guard.ts';
 import { checkBudgets } from '../../src/domains/budgets/check-budgets.ts';
 import { reserveBudget } from '../../src/domains/budgets/reserve-budget.ts';
+import { readSpend } from '../../src/domains/budgets/spend-queries.ts';
 import { recordQuotaThresholds } from '../../src/domains/quotas/record-quota-thresholds.ts';
 import { monthOf } from '../../src/domains/quotas/usage.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
@@ -12,7 +14,9 @@ import { createLogger } from '../../src/telemetry/logger.ts';
 import { quotaReached } from '../../workers/processors.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { aBudget, getBudget, guardOf, pricedCall, putBudget } from '../support/budgets.ts';
+import { startClickHouseProxy } from '../support/clickhouse-proxy.ts';
 import { limitedProject } from '../support/limits.ts';
+import { storeRatedCalls } from '../support/stored-calls.ts';
 import { sendSpans } from '../support/traces.ts';
 import { until } from '../support/until.ts';
 
@@ -118,6 +122,31 @@ test('a threshold that was reached after the last check of a period fires after 
   expect(fired.map(({ data }) => [data.threshold, data.period_end])).toEqual([[0.5, body.period_end]]);
 });
 
+test('budgets of a workspace that take long are checked for seconds only, and do not delay those of others', async () => {
+  const project = await newProject(api);
+  await putBudget(api, project, { ...aBudget, amount: '1' });
+  await spend(project, 600_000_000n, '0.600000');
+  const slow = await newProject(api);
+  const params = { workspace_id: slow.workspaceId };
+  const ids: string[] = [];
+  for (let nth = 0; nth < 20; nth++) {
+    const { id } = await api.admin<{ id: string }>('createProject', { params, body: { name: `slow ${nth}` } }, 201);
+    await api.admin('putBudget', { params: { project_id: id }, body: aBudget }, 200);
+    ids.push(id);
+  }
+  const proxy = await startClickHouseProxy(inject('clickhouseUrl'));
+  proxy.holdBack(ids.map((id) => `param_projectId=${id}`));
+  const slowly = connectClickHouse(proxy.url, { requestTimeoutMs: 2_000 });
+  const beganAtMs = performance.now();
+  // After so long a time, each budget is checked, also those that a worker has checked meanwhile.
+  const nowMs = Date.now() + 11 * 60_000;
+  await checkBudgets({ postgres: api.postgres, clickhouse: slowly, redis, logger }, { nowMs });
+  // 20 of 2 s each, at most two at once, would take 20 s.
+  expect(performance.now() - beganAtMs).toBeLessThan(15_000);
+  expect(await eventsOf(project)).toHaveLength(1);
+  await Promise.all([slowly.close(), proxy.close()]);
+});
+
 test('a render is 402 while the budget is exceeded, and works after the amount was raised', async () => {
   const project = await newProject(api);
   const params = { project_id: project.id };
@@ -154,6 +183,31 @@ test('50 concurrent reservations never exceed the amount', async () => {
   const outcomes = await Promise.allSettled(Array.from({ length: 50 }, (_, index) => reserve(index)));
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
   expect((await getBudget(api, project)).body).toMatchObject({ reserved: '1.000000', remaining: '0.000000' });
+});
+
+test('fifty scopes of a budget with very many calls take little longer than none', async () => {
+  const project = await newProject(api);
+  const promptId = newId('prm');
+  await storeRatedCalls({ clickhouse, postgres: api.postgres }, project, { promptId, traces: 2_000, calls: 100 });
+  const nowMs = Date.now();
+  const read = async (scopes: Parameters<typeof readSpend>[1]['scopes']) => {
+    const beganAtMs = performance.now();
+    const period = { startMs: nowMs - 3_600_000, endMs: nowMs };
+    const spend = await readSpend(clickhouse, { projectId: project.id, period, scopes });
+    return { spend, tookMs: performance.now() - beganAtMs };
+  };
+  const models = Array.from({ length: 48 }, (_, index) => ({ by: 'model' as const, value: `m-${index}` }));
+  const scopes = [
+    { by: 'model', value: 'm' } as const,
+    { by: 'prompt', value: 'its-slug', promptId } as const,
+    ...models,
+  ];
+  await read(scopes);
+  const [none, fifty] = [await read([]), await read(scopes)];
+  expect(none.spend.total).toBe(200_000_000n);
+  expect(fifty.spend.scopes).toEqual([200_000_000n, 200_000_000n, ...models.map(() => 0n)]);
+  // One array of the costs of all scopes for each call took forty times as long as none.
+  expect(fifty.tookMs).toBeLessThan(10 * Math.max(none.tookMs, 40));
 });
 
 test('a threshold of a quota is recorded once', async () => {

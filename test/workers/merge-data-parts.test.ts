@@ -5,6 +5,7 @@ import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { until } from '../support/until.ts';
 
 let redis: Redis;
 let clickhouse: ClickHouse;
@@ -26,11 +27,11 @@ afterAll(async () => {
   await clickhouse.close();
 });
 
-/** Of the same four spans, so that a merge has something to drop. */
-async function insertParts(count: number): Promise<void> {
+/** Of the same few spans, so that a merge has something to drop. */
+async function insertParts(count: number, spans = 4): Promise<void> {
   for (let part = 0; part < count; part++) {
     const received_at = `${month}-02 00:00:${10 + inserted++}`;
-    const values = [{ project_id: projectId, span_id: `span-00${part % 4}`, received_at }];
+    const values = [{ project_id: projectId, span_id: `span-0${String(part % spans).padStart(2, '0')}`, received_at }];
     await clickhouse.insert({
       table: 'spans',
       values,
@@ -109,4 +110,24 @@ test('a table that is not of spans keeps many parts while rows come, and is merg
   } finally {
     await clickhouse.command({ query: `DROP TABLE ${table}` });
   }
+});
+
+test('very many parts are merged a few at a time, so that no merge has a row of each in memory', async () => {
+  const others = (await counts()).parts;
+  await insertParts(40, 40);
+  await merge(`ingest-of-${randomUUID()}`);
+  const result = await clickhouse.query({
+    query: `SELECT max(rows)::Float64 AS most, count()::Float64 AS parts FROM system.parts
+            WHERE active AND table = 'spans' AND partition_id = {id:String} AND level = 1`,
+    query_params: { id: month.replace('-', '') },
+    format: 'JSONEachRow',
+  });
+  const [merged] = await result.json<{ most: number; parts: number }>();
+  expect(merged?.parts).toBeGreaterThan(0);
+  expect(merged?.most).toBeLessThanOrEqual(16);
+  expect(others).toBeLessThanOrEqual(8);
+  await until('few parts', 30_000, async () => {
+    await merge(`ingest-of-${randomUUID()}`);
+    return (await counts()).parts <= 8;
+  });
 });

@@ -124,14 +124,19 @@ describe('settling the month', () => {
     await untilUsed(project, 32);
   });
 
-  test('has no effect if its worker was frozen, and another one has settled since', async () => {
+  test('has no effect if another one has settled since, or settled later minutes', async () => {
     const nowMs = Date.now();
     const key = usageKey(newId('wsp'), 'spans', monthOf(nowMs));
     await redis.hset(key, { total: 90, 100: 40, 101: 50 });
     const settled = { key, mayFall: true, expiresAtS: Math.ceil(nowMs / 1_000) + 60 };
     expect(await settleCounter(redis, { ...settled, stored: 40, firstOpenSlot: 101, nowMs })).toBe(0);
     expect(await settleCounter(redis, { ...settled, stored: 0, firstOpenSlot: 100, nowMs: nowMs - 1 })).toBe(0);
-    expect(await redis.hgetall(key)).toEqual({ total: '90', 101: '50', settled_at_ms: String(nowMs) });
+    const left = { total: '90', 101: '50', settled_at_ms: String(nowMs), settled_slot: '101' };
+    expect(await redis.hgetall(key)).toEqual(left);
+    // A body of that minute is replayed from the quarantine, and its minute is unfinished again.
+    expect(await settleCounter(redis, { ...settled, stored: 10, firstOpenSlot: 70, nowMs: nowMs + 60_000 })).toBe(0);
+    expect(await redis.hgetall(key)).toEqual(left);
+    expect(await settleCounter(redis, { ...settled, stored: 91, firstOpenSlot: 102, nowMs: nowMs + 60_000 })).toBe(1);
   });
 
   test('builds the counters anew that Redis has lost', async () => {

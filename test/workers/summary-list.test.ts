@@ -109,6 +109,17 @@ describe('the list of summaries', () => {
     expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual([]);
   });
 
+  test('does not get back a trace that failed for one worker after another one has finished it', async () => {
+    await listForSummary(redis, project, ['a']);
+    const frozen = await leaseSummaries(redis, project, 10);
+    vi.useFakeTimers({ now: Date.now() + 60_000, toFake: ['Date'] });
+    await endSummary(redis, await leaseSummaries(redis, project, 10), 'a', 0);
+    vi.useRealTimers();
+    await failSummary(redis, frozen, 'a');
+    expect(await isListed()).toBe(false);
+    expect(await redis.exists(summaryKeys(project.projectId).failures)).toBe(0);
+  });
+
   test('keeps a trace that failed, and gives it later every time', async () => {
     await listForSummary(redis, project, ['a']);
     const lease = await leaseSummaries(redis, project, 10);

@@ -196,19 +196,28 @@ export interface CheckedBudget {
   checkedAtMs: number;
 }
 
-/** Lists enabled budgets of all projects, in the order of the projects. Only the worker calls it. */
-export async function listEnabledBudgets(postgres: Postgres, after: string, limit: number): Promise<CheckedBudget[]> {
-  const rows = await postgres('budgets')
-    .where('enabled', true)
-    .where('project_id', '>', after)
-    .orderBy('project_id')
-    .limit(limit)
-    .select<Row[]>('*');
-  return rows.map((row) => ({
-    budget: toBudget(row),
-    checkedVersion: row.checked_version,
-    checkedAtMs: row.checked_at?.getTime() ?? 0,
-  }));
+/**
+ * Lists enabled budgets of all projects in pages, each once: in the order of the projects, from one at random, and from
+ * the first after the last. Only the worker calls it.
+ */
+export async function* enabledBudgets(postgres: Postgres, pageSize: number): AsyncGenerator<CheckedBudget[]> {
+  const enabled = () => postgres('budgets').where('enabled', true);
+  const begin = await enabled().orderByRaw('random()').first<{ project_id: string } | undefined>('project_id');
+  if (begin === undefined) return;
+  for (const to of [undefined, begin.project_id]) {
+    for (let after: string | undefined = to === undefined ? begin.project_id : ''; after !== undefined; ) {
+      const select = enabled().where('project_id', '>', after).orderBy('project_id').limit(pageSize);
+      if (to !== undefined) select.where('project_id', '<=', to);
+      const rows = await select.select<Row[]>('*');
+      if (rows.length > 0) yield rows.map(toCheckedBudget);
+      after = rows.length < pageSize ? undefined : rows.at(-1)?.project_id;
+    }
+  }
+}
+
+function toCheckedBudget(row: Row): CheckedBudget {
+  const checkedAtMs = row.checked_at?.getTime() ?? 0;
+  return { budget: toBudget(row), checkedVersion: row.checked_version, checkedAtMs };
 }
 
 /** Stores that budgets were checked. */

@@ -11,9 +11,9 @@ import { type Budget, type BudgetScope, hasReached, type Period, periodOf, scope
 import {
   type CheckedBudget,
   deleteOldAlerts,
+  enabledBudgets,
   findBudget,
   insertAlerts,
-  listEnabledBudgets,
   noteChecked,
   type Reached,
 } from './budget-store.ts';
@@ -29,6 +29,8 @@ export interface CheckBudgetsDeps {
 const pageSize = 200;
 /** Budgets of one workspace that one page checks, chosen at random. The others are checked in later runs. */
 const perWorkspaceMax = 50;
+/** So long may one run check budgets of a workspace, two at once. The others are checked in later runs. */
+const perWorkspaceMs = 5_000;
 /** Spans are read again for this time, because clocks differ and rows become visible later. */
 const overlapMs = 30_000;
 /** A longer time without a check is not looked at: each project is checked. */
@@ -53,25 +55,32 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
     },
   });
   let [fired, failures] = [0, 0];
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const page: CheckedBudget[] = await listEnabledBudgets(postgres, after, pageSize);
-    after = page.length < pageSize ? undefined : page.at(-1)?.budget.projectId;
+  const spentMs = new Map<string, number>();
+  for await (const page of enabledBudgets(postgres, pageSize)) {
     const due = await dueBudgets(deps, page, nowMs);
     const chosen = someOfEach(due);
-    const failed = new Set<Budget>();
+    const unchecked = new Set(due.map(({ budget }) => budget));
+    const check = async ({ budget, checkedAtMs }: CheckedBudget): Promise<void> => {
+      if ((spentMs.get(budget.workspaceId) ?? 0) >= perWorkspaceMs) return;
+      const beganAtMs = performance.now();
+      fired += await checkPeriods(deps, budget, { checkedAtMs, nowMs }).finally(() => {
+        const tookMs = performance.now() - beganAtMs;
+        spentMs.set(budget.workspaceId, (spentMs.get(budget.workspaceId) ?? 0) + tookMs);
+      });
+      unchecked.delete(budget);
+    };
     await Promise.all(
-      chosen.map(async ({ budget, checkedAtMs }) => {
+      chosen.map(async (each) => {
+        const { workspaceId, projectId } = each.budget;
         try {
-          fired += await lane.run(budget.workspaceId, () => checkPeriods(deps, budget, { checkedAtMs, nowMs }));
+          await lane.run(workspaceId, () => check(each));
         } catch (error) {
-          failed.add(budget);
-          logger.warn({ err: error, project_id: budget.projectId }, 'a budget could not be checked');
+          failures++;
+          logger.warn({ err: error, project_id: projectId }, 'a budget could not be checked');
         }
       }),
     );
-    failures += failed.size;
-    const waiting = new Set(due.filter((each) => !chosen.includes(each)).map(({ budget }) => budget));
-    const checked = page.flatMap(({ budget }) => (failed.has(budget) || waiting.has(budget) ? [] : [budget]));
+    const checked = page.flatMap(({ budget }) => (unchecked.has(budget) ? [] : [budget]));
     await noteChecked(postgres, checked, new Date(nowMs));
   }
   const counts = redis.multi().hset(countsKeys.budgets, 'checked_at_ms', Date.now());

@@ -1,5 +1,8 @@
 import type { IdentityEvent, IdentityProviderName } from '../../queue/identity-event.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { deleteInSlices } from '../../stores/postgres/delete-in-slices.ts';
+
+const prunedAtOnce = 10_000;
 
 /**
  * Outcome of an event: `applied` when it brought newer data, `outdated` when newer data was already
@@ -53,5 +56,12 @@ export async function markOutdated(transaction: Postgres, event: IdentityEvent):
  * at most.
  */
 export async function deleteIdentityEvents(postgres: Postgres, before: Date): Promise<number> {
-  return postgres('identity_events').where('received_at', '<', before).delete();
+  const old = postgres('identity_events').where('received_at', '<', before).limit(prunedAtOnce).select('ctid');
+  let deleted = 0;
+  await deleteInSlices(prunedAtOnce, async () => {
+    const slice = await postgres('identity_events').whereIn('ctid', old.clone()).delete();
+    deleted += slice;
+    return slice;
+  });
+  return deleted;
 }

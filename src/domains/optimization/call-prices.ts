@@ -1,6 +1,6 @@
 import { unixNanoFromDate } from '../../lib/time.ts';
 import { type PriceOverrides, type PriceTable, priceCall } from '../pricing/index.ts';
-import type { ModelCall, PlannedCall } from '../prompt-search/index.ts';
+import { type ModelCall, outputLimitOf, type PlannedCall } from '../prompt-search/index.ts';
 
 /** Names searched for in the price table, for each call. */
 const searchesMax = 2;
@@ -45,7 +45,7 @@ export function callPrices(table: PriceTable, overrides: PriceOverrides, at: Dat
       const inputTokens = messages.reduce((sum, { content }, index) => {
         const added = index === messages.length - 1 ? addedBytes : 0;
         return sum + messageTokens + Math.ceil((Buffer.byteLength(content) + added) / bytesPerToken);
-      }, 0);
+      }, structureTokens(params));
       const outputTokens = outputTokensMax(params);
       const tokens = { inputTokens, outputTokens };
       return { ...tokens, tokens: inputTokens + outputTokens, costNanoUsd: priceOf(model, tokens) };
@@ -55,6 +55,11 @@ export function callPrices(table: PriceTable, overrides: PriceOverrides, at: Dat
 
 /** Returns the most tokens that a response can have. */
 export function outputTokensMax(params: ModelCall['params']): number {
-  const limit = params.max_tokens ?? params.max_completion_tokens;
-  return typeof limit === 'number' && limit > 0 ? limit : outputTokensDefault;
+  return outputLimitOf(params) ?? outputTokensDefault;
+}
+
+/** Tools and schemas are part of the input. */
+function structureTokens(params: ModelCall['params']): number {
+  const structures = Object.values(params).filter((value) => typeof value === 'object' && value !== null);
+  return structures.length === 0 ? 0 : Math.ceil(Buffer.byteLength(JSON.stringify(structures)) / bytesPerToken);
 }

@@ -1,6 +1,6 @@
 import { check } from '../../http/faults.ts';
 import { type Fault, InvalidError } from '../../lib/errors.ts';
-import type { MetricConfig, ModelConfig, SearchConfig } from '../prompt-search/index.ts';
+import { type MetricConfig, type ModelConfig, outputLimits, type SearchConfig } from '../prompt-search/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import { modelOf } from '../rendering/index.ts';
 import { type OptimizeBody, paramsBody } from './optimize.schema.ts';
@@ -80,13 +80,19 @@ export function requireEndpoint({ baseUrl }: Pick<ModelDefaults, 'baseUrl'>): vo
   throw notConfigured('No endpoint for models is configured. The operator sets it in LLM_BASE_URL.');
 }
 
-/** Returns the parameters of a version's config that the request does not name itself. Null is the same as absent. */
+/**
+ * Returns the parameters of a version's config that the request does not name itself. Null is the same as absent. A
+ * limit of the response replaces the version's, however they are named.
+ */
 function inherited(config: PromptContent['config'], own: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const given: unknown = config?.params;
   if (typeof given !== 'object' || given === null) return {};
+  const isNamed = (name: string) =>
+    Object.hasOwn(own, name) ||
+    (outputLimits.includes(name) && outputLimits.some((limit) => Object.hasOwn(own, limit)));
   const taken = Object.fromEntries(
     inheritedParams.flatMap((name) => {
-      const value: unknown = Object.hasOwn(own, name) || !Object.hasOwn(given, name) ? null : Reflect.get(given, name);
+      const value: unknown = isNamed(name) || !Object.hasOwn(given, name) ? null : Reflect.get(given, name);
       return value === null ? [] : [[name, value]];
     }),
   );
@@ -105,7 +111,7 @@ function refuseInherited(faults: readonly Fault[]): never {
 }
 
 function paramsOf(of: 'target' | 'reflection', given: Readonly<Record<string, unknown>>): ModelConfig['params'] {
-  const isLimited = 'max_tokens' in given || 'max_completion_tokens' in given;
+  const isLimited = outputLimits.some((name) => name in given);
   return {
     ...('temperature' in given ? {} : { temperature: temperatureDefault[of] }),
     ...(isLimited ? {} : { max_tokens: outputTokensDefault[of] }),

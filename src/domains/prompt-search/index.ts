@@ -7,5 +7,6 @@ export { scoreApart } from './metrics/score-apart.ts';
 export { promptTokensOf, templatesOf } from './search/candidate-content.ts';
 export { validationRowsFor } from './search/choose-rows.ts';
 export { optimize } from './search/optimize.ts';
+export { outputLimitOf, outputLimits } from './search/output-limits.ts';
 export type * from './search/ports.ts';
 export { LimitReached, RunFailed } from './search/ports.ts';

@@ -52,6 +52,8 @@ import { transferEndpoints } from './transfer/transfer.routes.ts';
 export interface PromptsDeps {
   cache: ItemCache<PromptContent>;
   postgres: Postgres;
+  /** For imports and exports. */
+  longWork: Postgres;
   invalidations: Invalidations;
   threads: TemplateThreads;
   cursorSecret: string;
@@ -90,7 +92,7 @@ export function promptsEndpoints(deps: PromptsDeps) {
     }),
     restoreEndpoint(resource),
     diffEndpoint(deps.threads, resource),
-    ...transferEndpoints(deps),
+    ...transferEndpoints({ ...deps, postgres: deps.longWork }),
   ];
 }
 

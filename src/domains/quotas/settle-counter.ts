@@ -4,11 +4,12 @@ import { createScript } from '../../stores/redis/script.ts';
 /**
  * Corrects a counter: the stored units received before a minute, plus what was counted for that
  * minute and later. Concurrent additions are kept. ARGV: stored units, the first minute that is not
- * settled, whether the total may decrease, now, expiry. A settlement that began before the last one has no effect: the
- * minutes that it counts as open may be gone.
+ * settled, whether the total may decrease, now, expiry. A settlement that began before the last one has no effect, and
+ * none of fewer minutes, as with a body that is replayed from the quarantine: the minutes that it counts as open are gone.
  */
 const lua = `
 if tonumber(redis.call('HGET', KEYS[1], 'settled_at_ms') or 0) > tonumber(ARGV[4]) then return 0 end
+if tonumber(redis.call('HGET', KEYS[1], 'settled_slot') or 0) > tonumber(ARGV[2]) then return 0 end
 local fields = redis.call('HGETALL', KEYS[1])
 local current, open = 0, 0
 for i = 1, #fields, 2 do
@@ -20,7 +21,7 @@ end
 local total = tonumber(ARGV[1]) + open
 if ARGV[3] == '0' then total = math.max(total, current) end
 if total == 0 and #fields == 0 then return 0 end
-redis.call('HSET', KEYS[1], 'total', total, 'settled_at_ms', ARGV[4])
+redis.call('HSET', KEYS[1], 'total', total, 'settled_at_ms', ARGV[4], 'settled_slot', ARGV[2])
 redis.call('EXPIREAT', KEYS[1], ARGV[5])
 return total - current`;
 

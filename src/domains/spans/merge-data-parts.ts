@@ -24,6 +24,11 @@ const partsMax = 8;
  */
 export const restingPartsMax = 3;
 export const quicklyMergedBytesMax = 512 * 1024 * 1024;
+/**
+ * Data parts that one merge takes: it has a row of each in memory, and a row may have 64 MiB. The same as
+ * `max_parts_to_merge_at_once`, which a merge of a whole partition ignores.
+ */
+const mergedAtOnceMax = 16;
 
 /**
  * Merges the data parts of the tables where there are many, at a moment when no body waits. While
@@ -31,7 +36,7 @@ export const quicklyMergedBytesMax = 512 * 1024 * 1024;
  * merge costs as much as the inserts before it. Small data parts are merged first. A partition
  * without changes for `restS` seconds is merged further. Reads with FINAL compare the rows of all
  * data parts, which takes stats half as long again as reading one. Replicated tables merge by themselves: each of
- * their replicas would do the same merge.
+ * their replicas would do the same merge. Of a partition with very many data parts, each run merges some.
  */
 export async function mergeDataParts(deps: MergeDataPartsDeps, { restS }: { restS: number }): Promise<void> {
   for (const shard of deps.shards) await mergeOn(shard, deps, restS);
@@ -47,7 +52,7 @@ async function mergeOn(
     const startedAtMs = performance.now();
     try {
       await runStatement(shard, {
-        query: 'OPTIMIZE TABLE {table:Identifier} PARTITION ID {partition:String}',
+        query: `OPTIMIZE TABLE {table:Identifier}${parts > mergedAtOnceMax ? '' : ' PARTITION ID {partition:String}'}`,
         query_params: { table, partition },
         clickhouse_settings: { max_execution_time: 0 },
         abort_signal: stopping,

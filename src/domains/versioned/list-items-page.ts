@@ -31,7 +31,7 @@ const position = z.tuple([z.string(), z.string()]);
 
 /**
  * Returns one page of a project's live items. Rows inserted between pages neither repeat nor hide
- * other rows. A workspace has one list with words in progress.
+ * other rows. A workspace has one list with filters in progress.
  * @throws MalformedError (`invalid_cursor`, `cursor_mismatch`), RateLimitedError, UnavailableError
  */
 export async function listItemsPage<Wire>(
@@ -43,7 +43,7 @@ export async function listItemsPage<Wire>(
   const fingerprint = fingerprintOf({ list: kind.tables.items, projectId, sort, ...filters });
   const after = cursor === undefined ? undefined : decodeCursor(cursorSecret, fingerprint, cursor, position);
   const list = () => listItems(postgres, kind, { projectId, filters, sort, after, limit: limit + 1 });
-  const isSearch = filters.q !== undefined || filters.equal !== undefined;
+  const isSearch = Object.values(filters).some((filter) => filter !== undefined);
   const items = isSearch ? await searches.run(workspaceId, list, { waiter }) : await list();
   return toPage(items, limit, toWire, (item) =>
     encodeCursor(cursorSecret, fingerprint, [positionOf[sort](item), item.id]),

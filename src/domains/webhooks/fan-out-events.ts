@@ -82,8 +82,8 @@ const eventsToFanOut = `
   ), page as (
     select events.* from (
       select id from waiting where id is not null and :pending > (select count(*) from (
-        select from webhooks join webhook_deliveries on webhook_id = webhooks.id and status = 'pending'
-        where webhooks.workspace_id = waiting.id limit :pending) as pending)
+        select from webhook_deliveries join webhooks on webhooks.id = webhook_id
+        where webhook_deliveries.workspace_id = waiting.id and status = 'pending' limit :pending) as pending)
       order by random() limit :workspaces) as chosen
     cross join lateral (
       select * from events where workspace_id = chosen.id and fanned_out_at is null

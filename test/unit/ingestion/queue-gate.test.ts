@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type KeepBodyDeps, keepBody } from '../../../src/domains/ingestion/receive/keep-body.ts';
 import { QueueGate } from '../../../src/domains/ingestion/receive/queue-gate.ts';
 import { refusalOf } from '../../../src/domains/ingestion/receive/queue-refusal.ts';
-import { UnavailableError } from '../../../src/lib/errors.ts';
+import type { ProjectScope } from '../../../src/domains/workspaces/index.ts';
+import { RateLimitedError, UnavailableError } from '../../../src/lib/errors.ts';
 import { RedisClock } from '../../../src/queue/redis-clock.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 
@@ -108,6 +110,35 @@ describe('what comes between two looks at Redis', () => {
     gate.assertOpen();
     expect(burst(20)).toBe(5);
     expect(() => gate.take(1)).toThrow(/the queue is full/);
+  });
+
+  test('is charged only when it is taken, and given back when the charge is refused', async () => {
+    const project: ProjectScope = { projectId: 'prj_1', workspaceId: 'wsp_1', plan: 'free', overrides: {} };
+    const charged: string[] = [];
+    const published: string[] = [];
+    const deps = {
+      gate,
+      clock: new RedisClock(),
+      publisher: {
+        publish: async (jobId: string) => {
+          published.push(jobId);
+          return { backlog: { bytes: 0, cost: 0 } };
+        },
+      },
+    } as unknown as KeepBodyDeps;
+    const keep = (jobId: string, megabytes: number, isWithinQuota = true) => {
+      const facts = { encoding: 'json', coding: 'identity', inflatedBytes: 1, spans: 1, receivedAtMs: 1 } as const;
+      const received = { ...facts, jobId, body: Buffer.alloc(megabytes * megabyte) };
+      return keepBody(deps, project, received, async () => {
+        charged.push(jobId);
+        if (!isWithinQuota) throw new RateLimitedError('rate_limited', 'Over the rate.');
+        return undefined;
+      });
+    };
+    await expect(keep('too large', 6)).rejects.toThrow(/the queue is full/);
+    await expect(keep('over its rate', 4, false)).rejects.toThrow(RateLimitedError);
+    await keep('fits', 4);
+    expect([charged, published]).toEqual([['over its rate', 'fits'], ['fits']]);
   });
 
   test('is taken again up to what the next look finds left', async () => {

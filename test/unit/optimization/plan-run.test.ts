@@ -68,6 +68,11 @@ describe('resolveConfig', () => {
   test('a limit of the output that the caller names is the only one', () => {
     const { params } = configOf({ target: { params: { max_completion_tokens: 50 } } }).target;
     expect(params).toEqual({ temperature: 0, max_completion_tokens: 50 });
+    const inherited = configOf(
+      { target: { params: { max_completion_tokens: 50 } } },
+      { params: { max_tokens: 9_000 } },
+    );
+    expect(inherited.target.params).toEqual({ temperature: 0, max_completion_tokens: 50 });
   });
 
   test.each([

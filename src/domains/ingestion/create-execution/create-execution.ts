@@ -88,9 +88,10 @@ async function keepExecution(
   // delivery, even if its times differ.
   const jobId = jobIdOf([project.projectId, 'execution', effectId], noBytes);
   const cost = { requests: undefined, bytes: bytes.length, spans };
-  const meter = await charge(cost, receivedAtMs, () => deps.publisher.isKnown(jobId));
   const facts = { encoding: 'json' as const, coding: 'identity' as const, inflatedBytes: bytes.length };
-  await keepBody(deps, project, { jobId, body: bytes, meter, ...facts, spans, receivedAtMs });
+  await keepBody(deps, project, { jobId, body: bytes, ...facts, spans, receivedAtMs }, () =>
+    charge(cost, receivedAtMs, () => deps.publisher.isKnown(jobId)),
+  );
   return jobId;
 }
 

@@ -17,16 +17,21 @@ export interface KeepBodyDeps {
 export type ReceivedBody = Omit<IngestBodyPayload, 'v' | 'projectId' | 'workspaceId' | 'retentionDays'> & {
   jobId: string;
   body: Buffer;
-  /** Undefined if the spans are counted already. */
-  meter: SpanMeter | undefined;
 };
 
 /**
- * Stores a body durably together with the job that names it. This is the only way into the queue.
+ * Stores a body durably together with the job that names it. This is the only way into the queue. `charge` counts the
+ * spans, once there is room for them; it returns undefined if they are counted already.
  * @throws UnavailableError when it could not be stored
+ * @throws what `charge` throws
  */
-export async function keepBody(deps: KeepBodyDeps, project: ProjectScope, received: ReceivedBody): Promise<void> {
-  const { jobId, body, meter, ...facts } = received;
+export async function keepBody(
+  deps: KeepBodyDeps,
+  project: ProjectScope,
+  received: ReceivedBody,
+  charge: () => Promise<SpanMeter | undefined>,
+): Promise<void> {
+  const { jobId, body, ...facts } = received;
   const { retentionDays } = limitsOf(project);
   const payload = {
     v: 1 as const,
@@ -35,7 +40,12 @@ export async function keepBody(deps: KeepBodyDeps, project: ProjectScope, receiv
     retentionDays,
     ...facts,
   };
-  deps.gate.take(backlogShareOf(payload, body).bytes);
+  const { bytes } = backlogShareOf(payload, body);
+  deps.gate.take(bytes);
+  const meter = await charge().catch((error: unknown) => {
+    deps.gate.giveBack(bytes);
+    throw error;
+  });
   try {
     const { backlog } = await deps.publisher.publish(jobId, body, payload, meter);
     deps.gate.noteBacklog(project.workspaceId, backlog);

@@ -138,6 +138,11 @@ export class QueueGate {
     this.#bytesLeft -= bytes;
   }
 
+  /** Counts bytes as free again that were taken and are not published. */
+  giveBack(bytes: number): void {
+    this.#bytesLeft += bytes;
+  }
+
   /** Notes the unfinished bodies of a workspace, as a publish reported them. */
   noteBacklog(workspaceId: string, backlog: WorkspaceBacklog): void {
     this.#shares.note(workspaceId, backlog, this.#memory);

@@ -75,11 +75,14 @@ export async function receiveBody(
     // body of another project or signal does not.
     const named = signal === 'logs' ? { signal } : {};
     const jobId = jobIdOf([project.projectId, ...Object.values(named), form.encoding, form.coding], body);
-    const meter = await charge({ ...cost, ...metered }, receivedAtMs, () => deps.publisher.isKnown(jobId));
-    if (scan.accepted === 0) return scan;
+    const chargeAll = () => charge({ ...cost, ...metered }, receivedAtMs, () => deps.publisher.isKnown(jobId));
+    if (scan.accepted === 0) {
+      await chargeAll();
+      return scan;
+    }
     const { accepted: spans, repeatedBytes } = scan;
     const size = sizeOf({ inflatedBytes, spans, repeatedBytes });
-    await keepBody(deps, project, { jobId, body, meter, ...named, ...form, ...size, receivedAtMs });
+    await keepBody(deps, project, { jobId, body, ...named, ...form, ...size, receivedAtMs }, chargeAll);
     return scan;
   });
 }

@@ -1,5 +1,6 @@
 import type { JudgeMetric } from '../metrics/metric.ts';
 import { promptTokensOf } from './candidate-content.ts';
+import { outputLimitOf } from './output-limits.ts';
 import type { Row } from './ports.ts';
 import { renderRow } from './render-row.ts';
 import { judgeParams } from './score-row.ts';
@@ -54,8 +55,7 @@ async function estimateRow(run: SearchRun, row: Row): Promise<Need[]> {
 }
 
 function estimateJudge({ ports, config }: SearchRun, metric: JudgeMetric, row: Row): Need {
-  const { max_tokens: limit } = config.target.params;
-  const addedBytes = (typeof limit === 'number' ? limit : judgedTokensDefault) * bytesPerToken;
+  const addedBytes = (outputLimitOf(config.target.params) ?? judgedTokensDefault) * bytesPerToken;
   const messages = metric.ask({ output: '', expected: row.expected, inputs: row.inputs, note: row.note });
   return ports.estimate({ model: metric.model ?? config.target.model, params: judgeParams, messages, addedBytes });
 }

@@ -1,4 +1,4 @@
-import { oneTurn } from '../../../lib/pace.ts';
+import { mapInSlices, oneTurn } from '../../../lib/pace.ts';
 import { textOf } from '../metrics/texts.ts';
 import { drawIndex, seededDraws, shuffled } from '../statistics/seeded-draws.ts';
 import { type MessageTemplate, templatesOf, withTemplate } from './candidate-content.ts';
@@ -26,7 +26,8 @@ const templateSyntax = /\{\{|\}\}|\{%|%\}/;
  * @throws LimitReached, RunFailed, and the reason of the signal
  */
 export async function searchFewShot(run: SearchRun): Promise<FinishReason> {
-  const usable = run.rows.train.filter(isUsable);
+  const isUsableRow = await mapInSlices(run.rows.train, isUsable, oneTurn);
+  const usable = run.rows.train.filter((_, index) => isUsableRow[index]);
   if (usable.length === 0) {
     const message = 'No training row says what is expected in a text that may stand in a template';
     await run.ports.emit({ type: 'warning', code: 'no_examples', message });

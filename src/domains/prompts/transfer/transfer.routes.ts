@@ -140,7 +140,8 @@ const running = {
   perKey: 1,
   waitingPerKey: 1,
   waitingMax: 8,
-  waitMsMax: 60_000,
+  // Others may have an import that takes as long as one may.
+  waitMsMax: importMsMax,
 };
 /** Nothing is sent while an import waits and runs. Other connections are closed after 60 s of silence. */
 const silenceMsMax = running.waitMsMax + importMsMax + 30_000;

@@ -1,0 +1,43 @@
+-- A data part has rows of all projects, so what a long text costs is bounded. Statements do not wait for the rewriting
+-- of existing rows, which can take long; until then, ClickHouse converts what it reads.
+
+-- A dictionary of a part has up to 8,192 texts of any length: everybody who reads or merges the part loads it. So only
+-- texts with a limit of length have dictionaries. ZSTD finds repetitions within half a mebibyte.
+ALTER TABLE spans
+    MODIFY COLUMN span_name String CODEC(ZSTD(1)),
+    MODIFY COLUMN input_attribute String CODEC(ZSTD(1)),
+    MODIFY COLUMN output_attribute String CODEC(ZSTD(1)),
+    MODIFY COLUMN attributes_string Map(String, String) CODEC(ZSTD(3)),
+    MODIFY COLUMN attributes_int Map(String, Int64) CODEC(ZSTD(1)),
+    MODIFY COLUMN attributes_double Map(String, Float64) CODEC(ZSTD(1)),
+    MODIFY COLUMN attributes_bool Map(String, Bool) CODEC(ZSTD(1)),
+    MODIFY COLUMN attributes_other Map(String, String) CODEC(ZSTD(1)),
+    MODIFY COLUMN resource String CODEC(ZSTD(1)),
+    MODIFY COLUMN scope String CODEC(ZSTD(1))
+SETTINGS alter_sync = 0;
+ALTER TABLE log_records
+    MODIFY COLUMN event_name String CODEC(ZSTD(1)),
+    MODIFY COLUMN severity_text String CODEC(ZSTD(1)),
+    MODIFY COLUMN scope String CODEC(ZSTD(1)),
+    MODIFY COLUMN resource String CODEC(ZSTD(1))
+SETTINGS alter_sync = 0;
+
+-- A merge has 512 words of the index of each data part in memory, and a block of words is read as a whole. Words of
+-- more than 4,096 bytes, which no search can name (500 characters), are left out.
+ALTER TABLE spans DROP INDEX IF EXISTS words SETTINGS alter_sync = 0;
+ALTER TABLE spans MODIFY COLUMN search_texts Array(String) ALIAS
+    arrayMap(text -> if(length(text) <= 4096, text, arrayStringConcat(
+        arrayFilter(word -> length(word) <= 4096, tokens(text, 'splitByNonAlpha')), ' ')),
+        array(replaceAll(lowerUTF8(input), '\\n', ' '), replaceAll(lowerUTF8(output), '\\n', ' ')))
+SETTINGS alter_sync = 0;
+ALTER TABLE spans ADD INDEX IF NOT EXISTS words
+    arrayMap(text -> if(length(text) <= 4096, text, arrayStringConcat(
+        arrayFilter(word -> length(word) <= 4096, tokens(text, 'splitByNonAlpha')), ' ')),
+        array(replaceAll(lowerUTF8(input), '\\n', ' '), replaceAll(lowerUTF8(output), '\\n', ' ')))
+    TYPE text(tokenizer = 'splitByNonAlpha', posting_list_codec = 'bitpacking')
+SETTINGS alter_sync = 0;
+ALTER TABLE spans MATERIALIZE INDEX words SETTINGS mutations_sync = 0;
+
+-- A merge has at least one row of each data part in memory, and a row may have 64 MiB.
+ALTER TABLE spans MODIFY SETTING max_parts_to_merge_at_once = 16;
+ALTER TABLE log_records MODIFY SETTING max_parts_to_merge_at_once = 16;
