@@ -24,20 +24,20 @@ SETTINGS alter_sync = 0;
 
 -- A merge has 512 words of the index of each data part in memory, and a block of words is read as a whole. Words of
 -- more than 4,096 bytes, which no search can name (500 characters), are left out.
-ALTER TABLE spans DROP INDEX IF EXISTS words SETTINGS alter_sync = 0;
 ALTER TABLE spans MODIFY COLUMN search_texts Array(String) ALIAS
     arrayMap(text -> if(length(text) <= 4096, text, arrayStringConcat(
         arrayFilter(word -> length(word) <= 4096, tokens(text, 'splitByNonAlpha')), ' ')),
         array(replaceAll(lowerUTF8(input), '\\n', ' '), replaceAll(lowerUTF8(output), '\\n', ' ')))
 SETTINGS alter_sync = 0;
-ALTER TABLE spans ADD INDEX IF NOT EXISTS words
+ALTER TABLE spans ADD INDEX IF NOT EXISTS search_words
     arrayMap(text -> if(length(text) <= 4096, text, arrayStringConcat(
         arrayFilter(word -> length(word) <= 4096, tokens(text, 'splitByNonAlpha')), ' ')),
         array(replaceAll(lowerUTF8(input), '\\n', ' '), replaceAll(lowerUTF8(output), '\\n', ' ')))
     TYPE text(tokenizer = 'splitByNonAlpha', posting_list_codec = 'bitpacking')
 SETTINGS alter_sync = 0;
-ALTER TABLE spans MATERIALIZE INDEX words SETTINGS mutations_sync = 0;
+ALTER TABLE spans MATERIALIZE INDEX search_words SETTINGS mutations_sync = 0;
+ALTER TABLE spans DROP INDEX IF EXISTS words SETTINGS alter_sync = 0;
 
--- A merge has at least one row of each data part in memory, and a row may have 64 MiB.
-ALTER TABLE spans MODIFY SETTING max_parts_to_merge_at_once = 16;
-ALTER TABLE log_records MODIFY SETTING max_parts_to_merge_at_once = 16;
+-- A merge has at least one row of each data part in memory, and a row may have 64 MiB. Merges begin at sixteen parts.
+ALTER TABLE spans MODIFY SETTING max_parts_to_merge_at_once = 16, merge_selector_base = 15;
+ALTER TABLE log_records MODIFY SETTING max_parts_to_merge_at_once = 16, merge_selector_base = 15;

@@ -10,7 +10,10 @@ import type { Logger } from '../telemetry/logger.ts';
 
 /** The connections of the API process. */
 export interface Clients {
-  /** Ten connections for handlers, which `RequestLanes` shares between workspaces. */
+  /**
+   * Sixteen connections for handlers. A workspace has at most thirteen: five for records, two for lists (`RequestLanes`),
+   * four for parts, one for the names of prompts and one for suggestions.
+   */
   postgres: Postgres;
   /**
    * Separate connections for credentials, which are looked up for all callers before it is known
@@ -19,7 +22,7 @@ export interface Clients {
   credentials: Postgres;
   /**
    * Separate connections for imports, exports, and feedback of executions and analytics, which have lanes of their own.
-   * A workspace has at most four of them.
+   * A workspace has at most four of them, two for feedback.
    */
   longWork: Postgres;
   clickhouse: ClickHouse;
@@ -30,6 +33,7 @@ export interface Clients {
   identityEvents: IdentityEventPublisher;
 }
 
+const handlerConnectionsMax = 16;
 const credentialConnectionsMax = 4;
 const longWorkConnectionsMax = 8;
 
@@ -40,7 +44,7 @@ export function connectClients(config: Config, logger: Logger): Clients {
   const clock = new RedisClock();
   const barrier = new DurabilityBarrier(redis);
   return {
-    postgres: connectPostgres(config.databaseUrl),
+    postgres: connectPostgres(config.databaseUrl, handlerConnectionsMax),
     credentials: connectPostgres(config.databaseUrl, credentialConnectionsMax),
     longWork: connectPostgres(config.databaseUrl, longWorkConnectionsMax),
     clickhouse: connectClickHouse(config.clickhouseUrl),

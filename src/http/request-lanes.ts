@@ -68,7 +68,7 @@ const unreadMebibytesMax = 192;
 const pacedBytesMin = 256 * 1024;
 
 /**
- * Lanes for requests whose handlers use Postgres, which has ten connections for them. All
+ * Lanes for requests whose handlers use Postgres, which has sixteen connections for them. All
  * workspaces share them, and callers without one by address; waiting requests are served in turn.
  * In each lane a workspace holds at most half the connections. It may have more renders in
  * progress, because renders mostly wait for threads: prompts are cached, and an uncached one takes
@@ -111,7 +111,7 @@ export class RequestLanes {
   constructor(whyStuck: WhyStuck = () => undefined) {
     const options = (lane: LaneName) => ({ ...waiting, whyStuck: () => whyStuck(lane) });
     this.#whyStuck = whyStuck;
-    this.#records = new FairLane({ name: 'requests', capacity: 24, perKey: 4, ...options('records') });
+    this.#records = new FairLane({ name: 'requests', capacity: 24, perKey: 5, ...options('records') });
     this.#lanes = {
       records: this.#records,
       renders: new FairLane({ name: 'renders', capacity: 48, perKey: 12, ...options('renders') }),

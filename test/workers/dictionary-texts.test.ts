@@ -126,4 +126,10 @@ test('a word that no search can name is not indexed, and those beside it are fou
     format: 'JSONEachRow',
   });
   expect(row?.words.toSorted((a, b) => a - b)).toEqual([5, 6, 4_096]);
+  const plan = await readRows<{ explain: string }>(clickhouse, {
+    query: `EXPLAIN indexes = 1 SELECT count() FROM spans WHERE project_id = {projectId:String} AND hasAllTokens(search_texts, ['lamps'])`,
+    query_params: { projectId: project.id },
+    format: 'JSONEachRow',
+  });
+  expect(plan.map(({ explain }) => explain).join('\n')).toMatch(/Name: search_words/);
 });

@@ -135,7 +135,7 @@ describe('settling the month', () => {
     expect(await redis.hgetall(key)).toEqual(left);
     // A body of that minute is replayed from the quarantine, and its minute is unfinished again.
     expect(await settleCounter(redis, { ...settled, stored: 10, firstOpenSlot: 70, nowMs: nowMs + 60_000 })).toBe(0);
-    expect(await redis.hgetall(key)).toEqual(left);
+    expect(await redis.hgetall(key)).toEqual({ ...left, settled_at_ms: String(nowMs + 60_000) });
     expect(await settleCounter(redis, { ...settled, stored: 91, firstOpenSlot: 102, nowMs: nowMs + 60_000 })).toBe(1);
   });
 

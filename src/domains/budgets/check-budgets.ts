@@ -60,13 +60,15 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
     const due = await dueBudgets(deps, page, nowMs);
     const chosen = someOfEach(due);
     const unchecked = new Set(due.map(({ budget }) => budget));
-    const check = async ({ budget, checkedAtMs }: CheckedBudget): Promise<void> => {
+    const check = async (checked: CheckedBudget): Promise<void> => {
+      const { budget } = checked;
       if ((spentMs.get(budget.workspaceId) ?? 0) >= perWorkspaceMs) return;
       const beganAtMs = performance.now();
-      fired += await checkPeriods(deps, budget, { checkedAtMs, nowMs }).finally(() => {
+      const count = await checkPeriods(deps, checked, nowMs).finally(() => {
         const tookMs = performance.now() - beganAtMs;
         spentMs.set(budget.workspaceId, (spentMs.get(budget.workspaceId) ?? 0) + tookMs);
       });
+      fired += count;
       unchecked.delete(budget);
     };
     await Promise.all(
@@ -114,11 +116,13 @@ function someOfEach(due: readonly CheckedBudget[]): CheckedBudget[] {
 /** Also checks the period of the last check, for spans that came between that check and its end. */
 async function checkPeriods(
   deps: CheckBudgetsDeps,
-  budget: Budget,
-  { checkedAtMs, nowMs }: { checkedAtMs: number; nowMs: number },
+  { budget, checkedVersion, checkedAtMs }: CheckedBudget,
+  nowMs: number,
 ): Promise<number> {
   const current = periodOf(budget, nowMs);
-  const before = checkedAtMs < nowMs - gapMsMax ? current : periodOf(budget, checkedAtMs - overlapMs);
+  // A new version may come long after the last check, and does not look back then.
+  const isOld = checkedVersion !== budget.version && checkedAtMs < nowMs - gapMsMax;
+  const before = isOld ? current : periodOf(budget, checkedAtMs - overlapMs);
   const ended = before.startMs === current.startMs ? 0 : await checkBudget(deps, budget, before);
   return ended + (await checkBudget(deps, budget, current));
 }

@@ -72,10 +72,8 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
     const empty = { items: [], score: null };
     return this.#orWithout(project, empty, async () => {
       if (!(await this.#has(projectId))) return empty;
-      const [items, scores] = await Promise.all([
-        listFeedbackOfTrace(this.#postgres, { projectId, traceId, limit: listedOfExecutionMax }),
-        scoresOfTraces(this.#postgres, projectId, [traceId]),
-      ]);
+      const items = await listFeedbackOfTrace(this.#postgres, { projectId, traceId, limit: listedOfExecutionMax });
+      const scores = await scoresOfTraces(this.#postgres, projectId, [traceId]);
       return { items: items.map(feedbackToWire), score: scores.get(traceId) ?? null };
     });
   }

@@ -9,7 +9,10 @@ import { createScript } from '../../stores/redis/script.ts';
  */
 const lua = `
 if tonumber(redis.call('HGET', KEYS[1], 'settled_at_ms') or 0) > tonumber(ARGV[4]) then return 0 end
-if tonumber(redis.call('HGET', KEYS[1], 'settled_slot') or 0) > tonumber(ARGV[2]) then return 0 end
+if tonumber(redis.call('HGET', KEYS[1], 'settled_slot') or 0) > tonumber(ARGV[2]) then
+  redis.call('HSET', KEYS[1], 'settled_at_ms', ARGV[4])
+  return 0
+end
 local fields = redis.call('HGETALL', KEYS[1])
 local current, open = 0, 0
 for i = 1, #fields, 2 do

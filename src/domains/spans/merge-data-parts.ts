@@ -25,8 +25,8 @@ const partsMax = 8;
 export const restingPartsMax = 3;
 export const quicklyMergedBytesMax = 512 * 1024 * 1024;
 /**
- * Data parts that one merge takes: it has a row of each in memory, and a row may have 64 MiB. The same as
- * `max_parts_to_merge_at_once`, which a merge of a whole partition ignores.
+ * Data parts of a partition that are merged as a whole: a merge has a row of each in memory, and a row may have 64 MiB.
+ * The same as `max_parts_to_merge_at_once` of `spans`, which such a merge ignores.
  */
 const mergedAtOnceMax = 16;
 
@@ -36,7 +36,8 @@ const mergedAtOnceMax = 16;
  * merge costs as much as the inserts before it. Small data parts are merged first. A partition
  * without changes for `restS` seconds is merged further. Reads with FINAL compare the rows of all
  * data parts, which takes stats half as long again as reading one. Replicated tables merge by themselves: each of
- * their replicas would do the same merge. Of a partition with very many data parts, each run merges some.
+ * their replicas would do the same merge. While a partition has
+ * very many, each run merges some of the table.
  */
 export async function mergeDataParts(deps: MergeDataPartsDeps, { restS }: { restS: number }): Promise<void> {
   for (const shard of deps.shards) await mergeOn(shard, deps, restS);

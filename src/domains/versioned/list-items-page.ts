@@ -19,8 +19,9 @@ export interface ItemsPage {
 }
 
 /**
- * Lists with words or a type, of all workspaces. Words that are short or in every text find no part of an index, so the
- * texts of all items of the project are read. A type that no item has is looked for in all of them.
+ * Lists with words, a type, tags or a label, of all workspaces. Words that are short or in every text find no part of an
+ * index, so the texts of all items of the project are read. A type, tag or label that no item has is looked for in all
+ * of them.
  */
 const searches = new FairLane({
   ...{ name: 'searches of prompts and parts', capacity: 3, perKey: 1 },
@@ -31,7 +32,7 @@ const position = z.tuple([z.string(), z.string()]);
 
 /**
  * Returns one page of a project's live items. Rows inserted between pages neither repeat nor hide
- * other rows. A workspace has one list with filters in progress.
+ * other rows. A workspace has one of such lists in progress.
  * @throws MalformedError (`invalid_cursor`, `cursor_mismatch`), RateLimitedError, UnavailableError
  */
 export async function listItemsPage<Wire>(
@@ -43,7 +44,8 @@ export async function listItemsPage<Wire>(
   const fingerprint = fingerprintOf({ list: kind.tables.items, projectId, sort, ...filters });
   const after = cursor === undefined ? undefined : decodeCursor(cursorSecret, fingerprint, cursor, position);
   const list = () => listItems(postgres, kind, { projectId, filters, sort, after, limit: limit + 1 });
-  const isSearch = Object.values(filters).some((filter) => filter !== undefined);
+  const { q, equal, tags, label } = filters;
+  const isSearch = [q, equal, tags, label].some((filter) => filter !== undefined && filter !== 'latest');
   const items = isSearch ? await searches.run(workspaceId, list, { waiter }) : await list();
   return toPage(items, limit, toWire, (item) =>
     encodeCursor(cursorSecret, fingerprint, [positionOf[sort](item), item.id]),

@@ -31,7 +31,7 @@ const statements = {
   ratedCalls: 'as "atUs"',
 };
 /** Connections of the API for handlers: see src/clients.ts. */
-const handlerConnections = 10;
+const handlerConnections = 16;
 /** One is looked up and 64 wait: see src/domains/auth/unknown-records.ts. */
 const lookUpsOfOneAddress = 65;
 /** One is looked up and 512 wait. */
@@ -339,10 +339,10 @@ function feedbackReads(): FeedbackReads {
 }
 
 test('while slow statements hold every connection of the handlers, a key that comes for the first time is known', async () => {
-  const [one, two] = [await newProject(api), await newProject(api)];
-  const { key } = await newKey(api, one.id, { preset: 'ingest_only' });
+  const projects = await Promise.all(Array.from({ length: 4 }, () => newProject(api)));
+  const { key } = await newKey(api, (projects[0] as ProjectOfTest).id, { preset: 'ingest_only' });
   proxy.hold(statements.modelPrices);
-  const reads = [one, two].flatMap((project) => Array.from({ length: 5 }, () => readPrices(project)));
+  const reads = projects.flatMap((project) => Array.from({ length: 5 }, () => readPrices(project)));
   await until('all connections are held', 10_000, () => proxy.held() === handlerConnections);
   const { status } = await postTraces(api, key, Buffer.from(encodeSpans('protobuf', [aSpan()])));
   expect([status, proxy.held()]).toEqual([200, handlerConnections]);

@@ -112,7 +112,7 @@ describe('what comes between two looks at Redis', () => {
     expect(() => gate.take(1)).toThrow(/the queue is full/);
   });
 
-  test('is charged only when it is taken, and given back when the charge is refused', async () => {
+  test('is charged as a whole only when it is taken, and given back when the charge is refused', async () => {
     const project: ProjectScope = { projectId: 'prj_1', workspaceId: 'wsp_1', plan: 'free', overrides: {} };
     const charged: string[] = [];
     const published: string[] = [];
@@ -129,16 +129,20 @@ describe('what comes between two looks at Redis', () => {
     const keep = (jobId: string, megabytes: number, isWithinQuota = true) => {
       const facts = { encoding: 'json', coding: 'identity', inflatedBytes: 1, spans: 1, receivedAtMs: 1 } as const;
       const received = { ...facts, jobId, body: Buffer.alloc(megabytes * megabyte) };
-      return keepBody(deps, project, received, async () => {
-        charged.push(jobId);
-        if (!isWithinQuota) throw new RateLimitedError('rate_limited', 'Over the rate.');
-        return undefined;
+      return keepBody(deps, project, received, {
+        kept: async () => {
+          charged.push(jobId);
+          if (!isWithinQuota) throw new RateLimitedError('rate_limited', 'Over the rate.');
+          return undefined;
+        },
+        refused: async () => charged.push(`the bytes of ${jobId}`),
       });
     };
     await expect(keep('too large', 6)).rejects.toThrow(/the queue is full/);
     await expect(keep('over its rate', 4, false)).rejects.toThrow(RateLimitedError);
     await keep('fits', 4);
-    expect([charged, published]).toEqual([['over its rate', 'fits'], ['fits']]);
+    expect(charged).toEqual(['the bytes of too large', 'over its rate', 'fits']);
+    expect(published).toEqual(['fits']);
   });
 
   test('is taken again up to what the next look finds left', async () => {

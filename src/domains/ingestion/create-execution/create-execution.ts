@@ -89,8 +89,14 @@ async function keepExecution(
   const jobId = jobIdOf([project.projectId, 'execution', effectId], noBytes);
   const cost = { requests: undefined, bytes: bytes.length, spans };
   const facts = { encoding: 'json' as const, coding: 'identity' as const, inflatedBytes: bytes.length };
-  await keepBody(deps, project, { jobId, body: bytes, ...facts, spans, receivedAtMs }, () =>
-    charge(cost, receivedAtMs, () => deps.publisher.isKnown(jobId)),
+  await keepBody(
+    deps,
+    project,
+    { jobId, body: bytes, ...facts, spans, receivedAtMs },
+    {
+      kept: () => charge(cost, receivedAtMs, () => deps.publisher.isKnown(jobId)),
+      refused: () => charge({ ...cost, spans: 0 }, receivedAtMs),
+    },
   );
   return jobId;
 }

@@ -19,9 +19,16 @@ export type ReceivedBody = Omit<IngestBodyPayload, 'v' | 'projectId' | 'workspac
   body: Buffer;
 };
 
+/** How a body is counted. */
+export interface BodyCharge {
+  /** Counts all of it, once there is room for it. Resolves to undefined if its spans are counted already. */
+  kept(): Promise<SpanMeter | undefined>;
+  /** Counts what a body without room has cost: the request and its bytes, and no spans. */
+  refused(): Promise<unknown>;
+}
+
 /**
- * Stores a body durably together with the job that names it. This is the only way into the queue. `charge` counts the
- * spans, once there is room for them; it returns undefined if they are counted already.
+ * Stores a body durably together with the job that names it. This is the only way into the queue.
  * @throws UnavailableError when it could not be stored
  * @throws what `charge` throws
  */
@@ -29,7 +36,7 @@ export async function keepBody(
   deps: KeepBodyDeps,
   project: ProjectScope,
   received: ReceivedBody,
-  charge: () => Promise<SpanMeter | undefined>,
+  charge: BodyCharge,
 ): Promise<void> {
   const { jobId, body, ...facts } = received;
   const { retentionDays } = limitsOf(project);
@@ -41,8 +48,13 @@ export async function keepBody(
     ...facts,
   };
   const { bytes } = backlogShareOf(payload, body);
-  deps.gate.take(bytes);
-  const meter = await charge().catch((error: unknown) => {
+  try {
+    deps.gate.take(bytes);
+  } catch (error) {
+    await charge.refused();
+    throw error;
+  }
+  const meter = await charge.kept().catch((error: unknown) => {
     deps.gate.giveBack(bytes);
     throw error;
   });

@@ -75,14 +75,17 @@ export async function receiveBody(
     // body of another project or signal does not.
     const named = signal === 'logs' ? { signal } : {};
     const jobId = jobIdOf([project.projectId, ...Object.values(named), form.encoding, form.coding], body);
-    const chargeAll = () => charge({ ...cost, ...metered }, receivedAtMs, () => deps.publisher.isKnown(jobId));
+    const charges = {
+      kept: () => charge({ ...cost, ...metered }, receivedAtMs, () => deps.publisher.isKnown(jobId)),
+      refused: () => charge(cost, receivedAtMs),
+    };
     if (scan.accepted === 0) {
-      await chargeAll();
+      await charges.kept();
       return scan;
     }
     const { accepted: spans, repeatedBytes } = scan;
     const size = sizeOf({ inflatedBytes, spans, repeatedBytes });
-    await keepBody(deps, project, { jobId, body, ...named, ...form, ...size, receivedAtMs }, chargeAll);
+    await keepBody(deps, project, { jobId, body, ...named, ...form, ...size, receivedAtMs }, charges);
     return scan;
   });
 }
