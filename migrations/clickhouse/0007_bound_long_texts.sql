@@ -38,6 +38,6 @@ SETTINGS alter_sync = 0;
 ALTER TABLE spans MATERIALIZE INDEX search_words SETTINGS mutations_sync = 0;
 ALTER TABLE spans DROP INDEX IF EXISTS words SETTINGS alter_sync = 0;
 
--- A merge has at least one row of each data part in memory, and a row may have 64 MiB. Merges begin at sixteen parts.
-ALTER TABLE spans MODIFY SETTING max_parts_to_merge_at_once = 16, merge_selector_base = 15;
-ALTER TABLE log_records MODIFY SETTING max_parts_to_merge_at_once = 16, merge_selector_base = 15;
+-- A merge has at least one row of each data part in memory, and a row may have 64 MiB. Merges of parts of equal size begin at about thirty.
+ALTER TABLE spans MODIFY SETTING max_parts_to_merge_at_once = 16, merge_selector_base = 30;
+ALTER TABLE log_records MODIFY SETTING max_parts_to_merge_at_once = 16, merge_selector_base = 30;
