@@ -32,7 +32,7 @@ export interface Origin {
 }
 
 /** Identifies an origin by a hash of its contents, so that a cached origin stays valid forever. */
-export const originColumn = 'cityHash64(resource, scope)';
+export const originColumn = 'origin_hash';
 
 /** Placeholder for origins above `originsMax`. */
 export const unknownOrigin: Origin = { scope: '', hostKey: '' };
@@ -76,7 +76,7 @@ export async function findOrigins(
   }
   if (found.size === hashes.size) return found;
   const rows = await readFields(clickhouse, reader, {
-    query: `SELECT ${reader.columns} FROM (SELECT DISTINCT resource, scope FROM spans PREWHERE ${ofTrace} LIMIT ${originsMax})`,
+    query: `SELECT ${reader.columns} FROM (SELECT ${originColumn}, any(resource) AS resource, any(scope) AS scope FROM spans PREWHERE ${ofTrace} GROUP BY ${originColumn} LIMIT ${originsMax})`,
     query_params: { projectId, traceId },
   });
   for (const { hash, scope, ...hints } of rows) {

@@ -67,7 +67,7 @@ export async function findTreeSpans(clickhouse: ClickHouse, trace: TraceKey, lar
   return { spans, truncated: rows.length < count };
 }
 
-const newest = `SELECT *, _part FROM spans
+const newest = `SELECT *, ${originColumn}, _part FROM spans
   PREWHERE ${ofTrace} AND (span_id, received_at) IN (SELECT span_id, max(received_at) FROM spans PREWHERE ${ofTrace} GROUP BY span_id)
   ORDER BY ${rowAge} DESC LIMIT 1 BY span_id`;
 const earliest = `SELECT ${reader.columns} FROM (${newest}) ORDER BY start_unix_nano, span_id LIMIT ${spansPerTraceMax}`;

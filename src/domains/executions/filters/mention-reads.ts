@@ -1,5 +1,4 @@
 import { FairLane } from '../../../lib/fair-lane.ts';
-import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import { findPromptMentions, type PromptMentions } from '../../prompt-links/index.ts';
 import type { Reader } from '../read-lanes.ts';
@@ -11,6 +10,9 @@ export type FindMentions = (
   prompts: readonly string[],
 ) => Promise<readonly PromptMentions[]>;
 
+/** Those that wait have a place in the lane of reads of executions, which others need. */
+const waitMsMax = 1_000;
+
 /**
  * Returns a reader of mentions. All workspaces share its places. They are not those of the lists, which need ClickHouse
  * alone unless they ask for a prompt.
@@ -19,7 +21,7 @@ export type FindMentions = (
 export function createMentionReads(postgres: Postgres, whyStuck: () => Error | undefined): FindMentions {
   const lane = new FairLane({
     ...{ name: 'look-ups of prompts', capacity: 4, perKey: 1 },
-    ...{ waitingPerKey: 32, waitingMax: 256, waitMsMax: requestWaitMsMax, whyStuck },
+    ...{ waitingPerKey: 32, waitingMax: 256, waitMsMax, whyStuck },
   });
   return ({ workspaceId, signal }, projectId, prompts) => {
     const read = async () => {
