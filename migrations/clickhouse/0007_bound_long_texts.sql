@@ -29,18 +29,28 @@ ALTER TABLE log_records
     ADD COLUMN IF NOT EXISTS origin_bytes UInt32 MATERIALIZED length(resource) + length(scope) CODEC(ZSTD(1)) AFTER resource;
 
 -- A merge has 512 words of the index of each data part in memory, and a block of words is read as a whole. Words of
--- more than 4,096 bytes, which no search can name (500 characters), are left out.
+-- more than 4,096 bytes, which no search can name (500 characters), are left out: a text that has one is stored without
+-- it as well. ClickHouse fails on an index whose expression has a lambda with constants, so a column computes it.
+ALTER TABLE spans
+    ADD COLUMN IF NOT EXISTS search_input String MATERIALIZED if(
+        length(input) > 4096 AND arrayExists(word -> length(word) > 4096, tokens(input, 'splitByNonAlpha')),
+        ' ' || arrayStringConcat(arrayFilter(word -> length(word) <= 4096,
+            tokens(replaceAll(lowerUTF8(input), '\\n', ' '), 'splitByNonAlpha')), ' '), '') CODEC(ZSTD(1)),
+    ADD COLUMN IF NOT EXISTS search_output String MATERIALIZED if(
+        length(output) > 4096 AND arrayExists(word -> length(word) > 4096, tokens(output, 'splitByNonAlpha')),
+        ' ' || arrayStringConcat(arrayFilter(word -> length(word) <= 4096,
+            tokens(replaceAll(lowerUTF8(output), '\\n', ' '), 'splitByNonAlpha')), ' '), '') CODEC(ZSTD(1));
 ALTER TABLE spans MODIFY COLUMN search_texts Array(String) ALIAS
-    arrayMap(text -> if(length(text) <= 4096, text, arrayStringConcat(
-        arrayFilter(word -> length(word) <= 4096, tokens(text, 'splitByNonAlpha')), ' ')),
-        array(replaceAll(lowerUTF8(input), '\\n', ' '), replaceAll(lowerUTF8(output), '\\n', ' ')))
+    array(if(empty(search_input), replaceAll(lowerUTF8(input), '\\n', ' '), search_input),
+        if(empty(search_output), replaceAll(lowerUTF8(output), '\\n', ' '), search_output))
 SETTINGS alter_sync = 0;
 ALTER TABLE spans ADD INDEX IF NOT EXISTS search_words
-    arrayMap(text -> if(length(text) <= 4096, text, arrayStringConcat(
-        arrayFilter(word -> length(word) <= 4096, tokens(text, 'splitByNonAlpha')), ' ')),
-        array(replaceAll(lowerUTF8(input), '\\n', ' '), replaceAll(lowerUTF8(output), '\\n', ' ')))
+    array(if(empty(search_input), replaceAll(lowerUTF8(input), '\\n', ' '), search_input),
+        if(empty(search_output), replaceAll(lowerUTF8(output), '\\n', ' '), search_output))
     TYPE text(tokenizer = 'splitByNonAlpha', posting_list_codec = 'bitpacking')
 SETTINGS alter_sync = 0;
+ALTER TABLE spans MATERIALIZE COLUMN search_input SETTINGS mutations_sync = 0;
+ALTER TABLE spans MATERIALIZE COLUMN search_output SETTINGS mutations_sync = 0;
 ALTER TABLE spans MATERIALIZE INDEX search_words SETTINGS mutations_sync = 0;
 ALTER TABLE spans DROP INDEX IF EXISTS words SETTINGS alter_sync = 0;
 
