@@ -30,16 +30,19 @@ ALTER TABLE log_records
 
 -- A merge has 512 words of the index of each data part in memory, and a block of words is read as a whole. Words of
 -- more than 4,096 bytes, which no search can name (500 characters), are left out: a text that has one is stored without
--- it as well. ClickHouse fails on an index whose expression has a lambda with constants, so a column computes it.
+-- it as well. ClickHouse fails on an index whose expression has a lambda with constants, so a column computes it. It
+-- computes both branches of `if` for each row, so that what is split into words is empty where nothing need be left out.
 ALTER TABLE spans
     ADD COLUMN IF NOT EXISTS search_input String MATERIALIZED if(
-        length(input) > 4096 AND arrayExists(word -> length(word) > 4096, tokens(input, 'splitByNonAlpha')),
-        ' ' || arrayStringConcat(arrayFilter(word -> length(word) <= 4096,
-            tokens(replaceAll(lowerUTF8(input), '\\n', ' '), 'splitByNonAlpha')), ' '), '') CODEC(ZSTD(1)),
+        arrayExists(word -> length(word) > 4096, tokens(if(length(input) > 4096, input, ''), 'splitByNonAlpha')),
+        ' ' || arrayStringConcat(arrayFilter(word -> length(word) <= 4096, tokens(replaceAll(lowerUTF8(if(
+            arrayExists(word -> length(word) > 4096, tokens(if(length(input) > 4096, input, ''), 'splitByNonAlpha')),
+            input, '')), '\\n', ' '), 'splitByNonAlpha')), ' '), '') CODEC(ZSTD(1)),
     ADD COLUMN IF NOT EXISTS search_output String MATERIALIZED if(
-        length(output) > 4096 AND arrayExists(word -> length(word) > 4096, tokens(output, 'splitByNonAlpha')),
-        ' ' || arrayStringConcat(arrayFilter(word -> length(word) <= 4096,
-            tokens(replaceAll(lowerUTF8(output), '\\n', ' '), 'splitByNonAlpha')), ' '), '') CODEC(ZSTD(1));
+        arrayExists(word -> length(word) > 4096, tokens(if(length(output) > 4096, output, ''), 'splitByNonAlpha')),
+        ' ' || arrayStringConcat(arrayFilter(word -> length(word) <= 4096, tokens(replaceAll(lowerUTF8(if(
+            arrayExists(word -> length(word) > 4096, tokens(if(length(output) > 4096, output, ''), 'splitByNonAlpha')),
+            output, '')), '\\n', ' '), 'splitByNonAlpha')), ' '), '') CODEC(ZSTD(1));
 ALTER TABLE spans MODIFY COLUMN search_texts Array(String) ALIAS
     array(if(empty(search_input), replaceAll(lowerUTF8(input), '\\n', ' '), search_input),
         if(empty(search_output), replaceAll(lowerUTF8(output), '\\n', ' '), search_output))
