@@ -5,6 +5,7 @@ import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { allRows } from '../support/embedded-clickhouse.ts';
 import { until } from '../support/until.ts';
 
 let redis: Redis;
@@ -57,11 +58,11 @@ async function counts(table = 'spans', id = month.replace('-', '')): Promise<{ p
  * With a queue of its own, in which nothing else waits; the partition is at rest when nothing has
  * come for so many seconds.
  */
-async function merge(queueName: string, restS = 3_600): Promise<void> {
+async function merge(queueName: string, restS = 3_600, quickMax = 2 ** 29): Promise<void> {
   const ingest = [connectQueue(queueName, redis)];
   const logger = createLogger({ level: 'error', name: 'test' });
   const { signal } = new AbortController();
-  await mergeDataParts({ shards: [clickhouse], ingest, stopping: signal, logger }, { restS });
+  await mergeDataParts({ shards: [clickhouse], ingest, stopping: signal, logger }, { restS, quickMax });
 }
 
 test('many parts stay as they are while a body waits, and are merged once none does', async () => {
@@ -130,4 +131,25 @@ test('very many parts are merged a few at a time, so that no merge has a row of 
     await merge(`ingest-of-${randomUUID()}`);
     return (await counts()).parts <= 8;
   });
+});
+
+test('small parts beside a large one are merged without it', async () => {
+  const table = `beside_${randomUUID().replaceAll('-', '')}`;
+  const settings = 'SETTINGS merge_selector_base = 60';
+  await clickhouse.command({ query: `CREATE TABLE ${table} (n UInt64) ENGINE = MergeTree ORDER BY n ${settings}` });
+  const levelOfLarge = `SELECT max(level)::Float64 AS level FROM system.parts
+    WHERE active AND table = '${table}' AND rows >= 6000000`;
+  try {
+    const asOnePart = 'SETTINGS max_threads = 1, max_block_size = 6000000, min_insert_block_size_rows = 6000000';
+    await clickhouse.command({ query: `INSERT INTO ${table} SELECT rand64() FROM numbers(6000000) ${asOnePart}` });
+    for (let part = 0; part < 12; part++)
+      await clickhouse.insert({ table, values: [{ n: part }], format: 'JSONEachRow' });
+    await until('few parts', 30_000, async () => {
+      await merge(`ingest-of-${randomUUID()}`, 0, 1_000_000);
+      return (await counts(table, 'all')).parts <= 4;
+    });
+    expect(await allRows(clickhouse, levelOfLarge)).toEqual([{ level: 0 }]);
+  } finally {
+    await clickhouse.command({ query: `DROP TABLE ${table}` });
+  }
 });

@@ -1,4 +1,5 @@
 import type { Queue } from 'bullmq';
+import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readRows, runStatement } from '../../stores/clickhouse/statements.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -29,6 +30,14 @@ export const quicklyMergedBytesMax = 512 * 1024 * 1024;
  * The same as `max_parts_to_merge_at_once` of `spans`, which such a merge ignores.
  */
 const mergedAtOnceMax = 16;
+/**
+ * A partition is merged as a whole if it has at most so many times the bytes of one quickly merged part, or of all its
+ * quickly merged parts: few new spans must not rewrite all spans of a month. Otherwise ClickHouse chooses parts of
+ * similar size.
+ */
+const wholeRatioMax = 4;
+/** Partitions whose merge failed rest for so long, because it would most likely fail again, and use as much memory. */
+const failed = new LRUCache<string, true>({ max: 1_000, ttl: 10 * 60_000 });
 
 /**
  * Merges the data parts of the tables where there are many, at a moment when no body waits. While
@@ -37,23 +46,29 @@ const mergedAtOnceMax = 16;
  * without changes for `restS` seconds is merged further. Reads with FINAL compare the rows of all
  * data parts, which takes stats half as long again as reading one. Replicated tables merge by themselves: each of
  * their replicas would do the same merge. While a partition has
- * very many, each run merges some of the table.
+ * very many or is large, each run merges some of the table.
+ * @param options.quickMax bytes of a data part that merges quickly, for tests
  */
-export async function mergeDataParts(deps: MergeDataPartsDeps, { restS }: { restS: number }): Promise<void> {
-  for (const shard of deps.shards) await mergeOn(shard, deps, restS);
+export async function mergeDataParts(
+  deps: MergeDataPartsDeps,
+  { restS, quickMax = quicklyMergedBytesMax }: { restS: number; quickMax?: number },
+): Promise<void> {
+  for (const shard of deps.shards) await mergeOn(shard, deps, { restS, quickMax });
 }
 
 async function mergeOn(
   shard: ClickHouse,
   { ingest, stopping, logger }: MergeDataPartsDeps,
-  restS: number,
+  { restS, quickMax }: { restS: number; quickMax: number },
 ): Promise<void> {
-  for (const { table, partition, parts } of await scattered(shard, restS)) {
+  for (const { table, partition, parts, bytes, quickBytes } of await scattered(shard, { restS, quickMax })) {
+    if (failed.has(`${table} ${partition}`)) continue;
     if ((await anyBody(ingest)) || stopping.aborted) return;
+    const isWhole = parts <= mergedAtOnceMax && bytes <= wholeRatioMax * Math.max(quickMax, quickBytes);
     const startedAtMs = performance.now();
     try {
       await runStatement(shard, {
-        query: `OPTIMIZE TABLE {table:Identifier}${parts > mergedAtOnceMax ? '' : ' PARTITION ID {partition:String}'}`,
+        query: `OPTIMIZE TABLE {table:Identifier}${isWhole ? ' PARTITION ID {partition:String}' : ''}`,
         query_params: { table, partition },
         clickhouse_settings: { max_execution_time: 0 },
         abort_signal: stopping,
@@ -61,6 +76,7 @@ async function mergeOn(
       logger.info({ table, partition, parts, took_ms: Math.round(performance.now() - startedAtMs) }, 'parts merged');
     } catch (error) {
       // The other partitions do not wait for one that cannot be merged.
+      if (!stopping.aborted) failed.set(`${table} ${partition}`, true);
       logger.warn({ err: error, table, partition, parts }, 'parts could not be merged');
     }
   }
@@ -75,19 +91,28 @@ interface Scattered {
   table: string;
   partition: string;
   parts: number;
+  bytes: number;
+  /** Bytes of the data parts that merge quickly. */
+  quickBytes: number;
 }
 
-function scattered(clickhouse: ClickHouse, restS: number): Promise<Scattered[]> {
+function scattered(
+  clickhouse: ClickHouse,
+  { restS, quickMax }: { restS: number; quickMax: number },
+): Promise<Scattered[]> {
   return readRows(clickhouse, {
-    query: `SELECT table, partition_id AS partition, count()::Float64 AS parts FROM system.parts
+    query: `SELECT table, partition_id AS partition, count()::Float64 AS parts,
+              sum(bytes_on_disk)::Float64 AS bytes,
+              sumIf(bytes_on_disk, bytes_on_disk <= {quickMax:UInt64})::Float64 AS quickBytes
+            FROM system.parts
             WHERE active AND database = currentDatabase() AND endsWith(engine, 'MergeTree')
               AND NOT startsWith(engine, 'Replicated') AND NOT startsWith(engine, 'Shared')
             GROUP BY table, partition_id
             HAVING (table = 'spans' AND parts > {partsMax:UInt32})
-              OR (countIf(bytes_on_disk <= {quicklyMergedBytesMax:UInt64}) > {restingPartsMax:UInt32}
+              OR (countIf(bytes_on_disk <= {quickMax:UInt64}) > {restingPartsMax:UInt32}
                 AND max(modification_time) <= subtractSeconds(now(), {restS:UInt32}))
             ORDER BY table, partition_id`,
-    query_params: { partsMax, quicklyMergedBytesMax, restingPartsMax, restS },
+    query_params: { partsMax, quickMax, restingPartsMax, restS },
     format: 'JSONEachRow',
   });
 }
