@@ -4,6 +4,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import { findKnownPrompts, KnownPrompts } from '../prompt-links/index.ts';
 import type { FeedbackOfExecutions } from './feedback-of-executions.ts';
 import { createMentionReads } from './filters/mention-reads.ts';
+import { createLatestMoment } from './latest-moment.ts';
 import type { ListExecutionsDeps } from './list-executions-page.ts';
 import { ReadLanes } from './read-lanes.ts';
 import type { ReadTraceDeps } from './read-trace.ts';
@@ -37,6 +38,7 @@ export function createExecutions(deps: {
   const findMentions = createMentionReads(postgres, whyRecordsStuck);
   return {
     ...{ findMentions, clickhouse, postgres, feedback, knownPrompts, cursorSecret, threads, lanes },
+    latestMoment: createLatestMoment(clickhouse),
     close: () => threads.close(),
   };
 }

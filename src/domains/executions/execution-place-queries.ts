@@ -67,6 +67,8 @@ const stampToVisibleMs = 300;
 const insertSecondsMax = 60;
 const slowestInsertMs = `(SELECT ceil(1000 * ifNull(max(elapsed), 0)) FROM system.processes
   WHERE query_kind = 'Insert' AND startsWith(query, 'INSERT INTO summaries ') AND elapsed < ${insertSecondsMax})`;
+/** SQL for the latest moment that a list can show, in milliseconds since the epoch. */
+export const latestMomentSql = `toUnixTimestamp64Milli(now64(3))::Float64 - ${stampToVisibleMs} - ${slowestInsertMs}`;
 
 /** Which executions a list is searched in, and with which effort. */
 export interface SearchScope {
@@ -123,9 +125,7 @@ export function nextPlaces(
 }
 
 function asOfSql(asOfMs: number | undefined, parameters: BoundParameters): string {
-  return asOfMs === undefined
-    ? `toUnixTimestamp64Milli(now64(3))::Float64 - ${stampToVisibleMs} - ${slowestInsertMs}`
-    : parameters.bind('Float64', asOfMs);
+  return asOfMs === undefined ? latestMomentSql : parameters.bind('Float64', asOfMs);
 }
 
 /**

@@ -25,6 +25,8 @@ export interface ListExecutionsDeps {
   clickhouse: ClickHouse;
   /** Finds the names and template texts of prompts in a filter. */
   findMentions: FindMentions;
+  /** Returns the latest moment that a list can show, see `createLatestMoment`. */
+  latestMoment: () => number | undefined;
   knownPrompts: SharedPrompts;
   feedback: FeedbackOfExecutions;
   cursorSecret: string;
@@ -108,7 +110,7 @@ async function readPage(
 ) {
   const { limit, fields, include_total: includeTotal } = query;
   const [{ rows, asOfMs = 0 }, total] = await Promise.all([
-    readList(deps.clickhouse, list, start, limit + 1),
+    readList(deps.clickhouse, list, start, { count: limit + 1, latestMs: deps.latestMoment() }),
     includeTotal ? countExecutions(deps.clickhouse, list) : undefined,
   ]);
   const asksScore = fields === undefined || fields.includes('feedback_score');

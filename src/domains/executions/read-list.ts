@@ -42,22 +42,23 @@ const fedProjects = new LRUCache<string, true>({ max: 5_000, ttl: 10_000 });
 /**
  * Reads the next executions of a list. Each keeps the place that it had at `asOfMs`, even if it
  * changes later, so that paging shows it once. An execution created later has its first place. Also
- * returns `asOfMs`, undefined for an empty list.
+ * returns `asOfMs`, the moment that the list shows, undefined for an empty list. The first page shows `latestMs`, or if
+ * that is not known the latest moment that it can.
  */
 export async function readList(
   clickhouse: ClickHouse,
   list: ListQuery,
   start: { asOfMs: number; after: Place } | undefined,
-  count: number,
+  { count, latestMs }: { count: number; latestMs: number | undefined },
 ): Promise<{ rows: ListedExecution[]; asOfMs: number | undefined }> {
   const compare = placeOrder(list.sort);
   const rows: ListedExecution[] = [];
-  let asOfMs = start?.asOfMs;
+  let asOfMs = start?.asOfMs ?? latestMs;
   let after = start?.after;
   for (let wanted = count; ; wanted = Math.min(wanted * 4, placesMax)) {
     const present = await findPlaces(clickhouse, { list, asOfMs, after, limit: wanted });
     asOfMs ??= present[0]?.asOfMs;
-    if (asOfMs === undefined) return { rows, asOfMs };
+    if (asOfMs === undefined || (present.length === 0 && after === undefined)) return { rows, asOfMs: undefined };
     const formerMax = asksNothing(list.condition) ? wanted : Math.max(wanted, uncheckedMax);
     const { kept, former, listed } = await readPlaces(clickhouse, list, asOfMs, after, present, formerMax);
     // Up to this place, both the present and the former places are complete.

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type ListQuery,
   type Place,
@@ -8,6 +8,7 @@ import {
 } from '../../../src/domains/executions/execution-place-queries.ts';
 import type { Condition } from '../../../src/domains/executions/filters/condition.ts';
 import { findPlaces } from '../../../src/domains/executions/find-places.ts';
+import { createLatestMoment } from '../../../src/domains/executions/latest-moment.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { connectExecutions } from '../../support/executions.ts';
 import { aModelCall, newSpanId, newTraceId, nowNano } from '../../support/spans.ts';
@@ -82,6 +83,23 @@ test('a list shows the moment before an insert of summaries that is in progress'
   });
   await inserting;
   await until('lists show what was later', 10_000, async () => (await asOfMs()) > startedAtMs);
+});
+
+test('lists that follow each other share the moment for 250 ms, and one after a pause reads its own', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    const latest = createLatestMoment(executions.clickhouse);
+    expect(latest()).toBeUndefined();
+    const first = await until('the moment is read', 10_000, async () => latest() ?? false);
+    expect(Date.now() - first).toBeLessThan(10_300);
+    vi.advanceTimersByTime(249);
+    expect(latest()).toBe(first);
+    vi.advanceTimersByTime(1);
+    expect(latest()).toBeUndefined();
+    expect(await until('it is read again', 10_000, async () => latest() ?? false)).toBeGreaterThan(first);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 const plan = (value: string): Condition => ({ attribute: 'plan', op: 'eq', values: [value] });
