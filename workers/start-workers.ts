@@ -111,7 +111,9 @@ function startWorker(
       if (known !== undefined) return Promise.resolve(known.result);
       const begin = async () => {
         const survived = job.stalledCounter < stallsMin ? 0 : await survivedStallsOf(deps.redis, id);
-        const facts = { id, attemptsMade: job.attemptsMade, stalledCounter: job.stalledCounter - survived, isOurs };
+        const { attemptsMade, attemptsStarted } = job;
+        const stalledCounter = job.stalledCounter - survived;
+        const facts = { id, attemptsMade, isRepeated: attemptsStarted > 1, stalledCounter, isOurs };
         const result = await run(facts, job.data);
         if (bodyJobs.has(name)) done.set(keyOf(job), { result });
         return result;

@@ -2,6 +2,8 @@
 export interface JobFacts {
   id: string;
   attemptsMade: number;
+  /** Whether a worker has begun it before. */
+  isRepeated: boolean;
   /** Number of workers that died or hung while they processed this job. Pauses that they survived do not count. */
   stalledCounter: number;
   /**

@@ -473,7 +473,7 @@ describe('a job whose body is not there', () => {
       clock: { nowMs: () => Date.now() },
       countStored: () => undefined,
     };
-    const facts = { id: jobId, attemptsMade: 0, stalledCounter: 0, isOurs: async () => isOurs };
+    const facts = { id: jobId, attemptsMade: 0, isRepeated: false, stalledCounter: 0, isOurs: async () => isOurs };
     const outcome = await ingestOrIsolate(deps, facts, payloadOf(newWorkspace(), {}));
     const quarantined = await clients.postgres('quarantined_bodies').where({ job_id: jobId });
     await Promise.all([storing.close(), clients.close()]);

@@ -68,7 +68,7 @@ async function endNext(
 
 async function isolate({ jobId, payload }: Published): Promise<void> {
   const deps = { isolation: queues.isolation } as IngestOrIsolateDeps; // Of a body that crashed workers nothing else is asked.
-  const facts = { id: jobId, attemptsMade: 0, stalledCounter: 2, isOurs: async () => true };
+  const facts = { id: jobId, attemptsMade: 0, isRepeated: false, stalledCounter: 2, isOurs: async () => true };
   const result = await ingestOrIsolate(deps, facts, payload);
   await endNext(workers.lane, { result });
 }

@@ -25,7 +25,7 @@ test('a body that is to be tried alone comes after one of another workspace, whi
   const deps = { isolation } as IngestOrIsolateDeps; // Of a body that crashed workers nothing else is asked.
   const project = { id: 'prj_1' } as Parameters<typeof payloadOf>[0];
   const isolate = async (id: string, workspaceId: string) => {
-    const job = { id, attemptsMade: 0, stalledCounter: 2, isOurs: async () => true };
+    const job = { id, attemptsMade: 0, isRepeated: false, stalledCounter: 2, isOurs: async () => true };
     const payload = payloadOf(project, Buffer.alloc(1), { workspaceId });
     expect(await ingestOrIsolate(deps, job, payload)).toBe('isolated');
   };

@@ -68,6 +68,25 @@ describe('a batch with log records of a project that cannot be looked up', () =>
   });
 });
 
+describe('a body of log records that a worker had joined before it was killed', () => {
+  test.each([
+    [true, 'puts the trace with its span on the list, although no record is missing'],
+    [false, 'puts no trace on the list where it was not begun before'],
+  ])('begun before: %s: %s', async (isRepeated) => {
+    const project = await newProject(api);
+    const [joined, without] = [newTraceId(), newTraceId()];
+    await storeSpans(clickhouse, project, { traceId: joined, count: 1 });
+    await storeRecords(clickhouse, project, { traceId: joined, spanId: storedSpanId(0) });
+    await joinRecords(clickhouse, { projectId: project.id, traceIds: [joined] }, joinHere);
+    await joinBatch(
+      { clickhouse, redis, logProjects: new LogProjects(redis), logger: pino({ level: 'silent' }) },
+      [joined, without].map((traceId) => ({ ...bodyOf(project, traceId), isRepeated })),
+    );
+    const { traceIds } = await leaseSummaries(redis, { workspaceId: project.workspaceId, projectId: project.id }, 10);
+    expect(traceIds).toEqual(isRepeated ? [joined] : []);
+  });
+});
+
 describe('a batch with more log records than there is time for', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
   afterEach(() => void vi.useRealTimers());
@@ -366,6 +385,22 @@ describe('evaluations of a whole trace', () => {
     const shown = `SELECT span_id, trace_log_records::UInt32 AS evaluations FROM spans FINAL
       WHERE project_id = '${project.id}' AND trace_id = unhex('${traceId}') AND log_records > 0`;
     expect(await allRows(clickhouse, shown)).toMatchObject([{ evaluations: 1 }, { evaluations: 1 }]);
+  });
+
+  test('that another span shows now leave room for a record of the span itself', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    const columns = { trace_log_records: 'number = 1', log_records: 'number = 1' };
+    await storeSpans(clickhouse, project, { traceId, count: 2, columns });
+    await storeRecords(clickhouse, project, { traceId });
+    await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(1) });
+    await joinRecords(clickhouse, { projectId: project.id, traceIds: [traceId] }, joinHere);
+    const shown = `SELECT log_count::UInt32 AS own, trace_log_records::UInt32 AS evaluations FROM spans FINAL
+      WHERE project_id = '${project.id}' AND trace_id = unhex('${traceId}') ORDER BY span_id`;
+    expect(await allRows(clickhouse, shown)).toEqual([
+      { own: 0, evaluations: 1 },
+      { own: 1, evaluations: 0 },
+    ]);
   });
 
   test('that name a response of very many spans are shown by the earliest root', async () => {

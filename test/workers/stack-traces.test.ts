@@ -38,7 +38,7 @@ afterAll(async () => {
 
 const body = Buffer.from('a body');
 const payload = payloadOf({ id: 'prj_1', workspaceId: 'wsp_1', key: '' }, body);
-const facts = { attemptsMade: 0, stalledCounter: 2, isOurs: async () => true };
+const facts = { attemptsMade: 0, isRepeated: false, stalledCounter: 2, isOurs: async () => true };
 
 test.each<[string, () => Queue, (id: string) => Promise<unknown>]>([
   ['a body', () => publisher.queue, (id) => publisher.publish(id, body, payload, undefined)],

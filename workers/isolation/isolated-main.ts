@@ -29,7 +29,7 @@ process.on('SIGINT', () => undefined); // The worker decides when this process e
 
 async function run(jobId: string, payload: IsolatedTask['payload']): Promise<IsolatedOutcome> {
   try {
-    await ingestBody(storing, jobId, payload);
+    await ingestBody(storing, { id: jobId, isRepeated: true }, payload);
     return { outcome: 'stored' };
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unknown';

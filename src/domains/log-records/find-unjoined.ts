@@ -15,6 +15,8 @@ export interface UnjoinedSpan {
   known: number;
   /** Records that its row was made with. */
   used: number;
+  /** Of these, records of the whole trace. */
+  usedOfTrace: number;
   /** The version of its row. */
   version: number;
   /** Bytes of its records, and of those that it shows. */
@@ -189,7 +191,7 @@ function keepsEvaluations({ traceId, usedOfTrace }: JoinedSpan, { large }: Evalu
 }
 
 function unjoinedSpan(
-  { traceId, spanId, used, version }: JoinedSpan,
+  { traceId, spanId, used, usedOfTrace, version }: JoinedSpan,
   own: RecordCount | undefined,
   { shown }: Evaluations,
 ): UnjoinedSpan {
@@ -199,14 +201,16 @@ function unjoinedSpan(
     spanId,
     known: (own?.records ?? 0) + ofTrace.length,
     used,
+    usedOfTrace,
     version,
     bytes: ofTrace.reduce((sum, { bytes }) => sum + bytes + overheadBytes, own?.bytes ?? 0),
     ofTrace,
   };
 }
 
-function isLacking({ known, used }: UnjoinedSpan, joinedToo: boolean): boolean {
-  return known !== used || (joinedToo && known > 0);
+/** A span may get a record of its own and lose one of the trace, so that their sum stays the same. */
+function isLacking({ known, used, ofTrace, usedOfTrace }: UnjoinedSpan, joinedToo: boolean): boolean {
+  return known !== used || ofTrace.length !== usedOfTrace || (joinedToo && known > 0);
 }
 
 function byKey(counts: readonly RecordCount[]): Map<string, RecordCount> {

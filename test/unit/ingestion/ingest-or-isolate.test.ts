@@ -62,7 +62,7 @@ async function run(
     },
   };
   const id = randomUUID();
-  const job = { id, attemptsMade, stalledCounter, isOurs: async () => true };
+  const job = { id, attemptsMade, isRepeated: attemptsMade > 0, stalledCounter, isOurs: async () => true };
   const outcome = await ingestOrIsolate(deps, job, payload).catch((thrown: unknown) => thrown);
   return { outcome, storedSpans, isIsolated: isolated.includes(id) };
 }
@@ -102,7 +102,7 @@ describe('bodies that are to be tried alone', () => {
     };
     const deps = { isolation: isolation as unknown as Queue } as IngestOrIsolateDeps;
     for (let nth = 0; nth < 100; nth++) {
-      const job = { id: String(nth), attemptsMade: 0, stalledCounter: 2, isOurs: async () => true };
+      const job = { id: String(nth), attemptsMade: 0, isRepeated: true, stalledCounter: 2, isOurs: async () => true };
       expect(await ingestOrIsolate(deps, job, payload)).toBe('isolated');
     }
     expect(counted).toBe(1);

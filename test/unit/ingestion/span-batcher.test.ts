@@ -92,6 +92,19 @@ describe('workspaces whose entries are joined with log records', () => {
     expect(writes.map(({ workspaces }) => workspaces).slice(2)).toEqual([['few']]);
   });
 
+  it('wait for none that has a large entry, and not for a write of it', async () => {
+    const { add, writes, wait } = controlled({ joinedRowsFew: 1_000 });
+    add('large', 81, true);
+    add('few', 1, true);
+    await wait(600);
+    expect(writes.map(({ workspaces }) => workspaces)).toEqual([['few'], ['large']]);
+    writes[0]?.end();
+    add('large', 81, true);
+    add('few', 1, true);
+    await wait(200);
+    expect(writes.map(({ workspaces }) => workspaces).slice(2)).toEqual([['few']]);
+  });
+
   it('and have many rows take turns with those of another batcher', async () => {
     const slots = slotsOf(2);
     const [one, other] = [controlled({ slots }), controlled({ slots: slotsOf(2, slots.manyJoined) })];

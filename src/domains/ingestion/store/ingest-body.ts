@@ -1,5 +1,6 @@
 import type { Signal } from '../../../otlp/signal.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
+import type { JobFacts } from '../../../queue/job-facts.ts';
 import type { LogProjects } from '../../../queue/log-projects.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import { bodyKey } from '../../../stores/redis/names.ts';
@@ -35,7 +36,11 @@ export class MissingBodyError extends BadBodyError {
  * @throws BadBodyError or a certain RowsRefusedError when no retry can help; after any other error
  * a retry can
  */
-export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
+export async function ingestBody(
+  deps: IngestBodyDeps,
+  { id: jobId, isRepeated }: Pick<JobFacts, 'id' | 'isRepeated'>,
+  payload: IngestBodyPayload,
+): Promise<void> {
   // This runs before the memory is held, so that a wait for Postgres blocks no other body.
   const overrides = await deps.priceOverrides.of(payload);
   const { signal = 'traces' } = payload;
@@ -49,6 +54,7 @@ export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: I
       workspaceId: payload.workspaceId,
       encoded,
       isJoined: deps.logProjects.isKnown(payload.projectId),
+      isRepeated,
     };
     if (encoded.spanCount > 0) await deps.batchers[signal].add(entry);
     if (encoded.outcomes === undefined) return;

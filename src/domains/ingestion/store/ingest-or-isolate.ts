@@ -35,7 +35,7 @@ export async function ingestOrIsolate(
 ): Promise<IngestOutcome> {
   if (job.stalledCounter >= crashesMax) return isolate(deps, job, payload);
   try {
-    await ingestBody(deps, job.id, payload);
+    await ingestBody(deps, job, payload);
   } catch (error) {
     if (!isHopeless(error)) {
       if (isKnownToPass(error) || job.attemptsMade + 1 < attemptsMax) throw error;

@@ -12,12 +12,17 @@ import { tracesOfBatch } from './traces-of-batch.ts';
  * their traces on the list of summaries. What is large, too much at once, or fails is joined there.
  * Records without a stored span wait: the worker that stores the span looks for them. Of these traces, none that
  * was looked up is on the list, which the rate and the quota of spans bound.
+ * A body that was begun before may have been joined by a worker that was killed before it put the traces on the list:
+ * they lack nothing, and are listed if they have spans.
  * A project whose records cannot be looked up does not affect the others.
  * @throws the error of Redis; the jobs are then tried again
  */
 export async function joinBatch(deps: SummarizeBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
   let waiting = 0;
   const time: JoinTime = new Map();
+  const repeated = new Set(
+    entries.flatMap(({ isRepeated, encoded }) => (isRepeated ? encoded.traces.map(({ traceId }) => traceId) : [])),
+  );
   for (const project of await tracesOfBatch(entries)) {
     const { projectId, traces, rows } = project;
     const { lacking, unseen } = await joinAtOnce(deps, project, [...traces.keys()], time).catch((error: unknown) => {
@@ -25,7 +30,9 @@ export async function joinBatch(deps: SummarizeBatchDeps, entries: readonly Batc
       return { lacking: [] as string[], unseen: [...traces.keys()] };
     });
     waiting += rows;
-    const traceIds = lacking.concat(await withSpans(deps, projectId, unseen));
+    const unknown = new Set([...unseen, ...[...traces.keys()].filter((traceId) => repeated.has(traceId))]);
+    for (const traceId of lacking) unknown.delete(traceId);
+    const traceIds = lacking.concat(await withSpans(deps, projectId, [...unknown]));
     if (traceIds.length === 0) continue;
     await listForSummary(deps.redis, project, traceIds);
     for (const traceId of traceIds) waiting -= traces.get(traceId)?.rows ?? 0;

@@ -9,6 +9,8 @@ export interface BatchEntry {
   encoded: EncodedBody;
   /** Whether log records are joined with its spans after they are stored, which takes several times as long. */
   isJoined?: boolean;
+  /** Whether a worker has begun to store it before. It may have been killed after it had joined log records with spans. */
+  isRepeated?: boolean;
 }
 
 interface Pending {
@@ -71,7 +73,7 @@ export type WriteKind = 'stored' | 'fewJoined' | 'manyJoined';
  * in turn. While a write of one workspace is under way or retried, others use the next write. A
  * large entry is written alone, so that no small one waits for it. Workspaces whose entries are joined
  * with log records are written apart from the others, and those with few rows apart from those with
- * many. {@link add} resolves once the job's rows are stored.
+ * many or a large entry. {@link add} resolves once the job's rows are stored.
  */
 export class SpanBatcher {
   readonly #options: SpanBatcherOptions;
@@ -142,9 +144,9 @@ export class SpanBatcher {
     );
   }
 
-  #kindOf({ isJoined, rows }: Share): WriteKind {
-    if (!isJoined) return 'stored';
-    return rows > this.#options.joinedRowsFew ? 'manyJoined' : 'fewJoined';
+  #kindOf(share: Share): WriteKind {
+    if (!share.isJoined) return 'stored';
+    return share.rows > this.#options.joinedRowsFew || this.#isAlone(share) ? 'manyJoined' : 'fewJoined';
   }
 
   /** Tells whether the next entry of the workspace must be written alone. */
