@@ -123,3 +123,19 @@ it.each([
   expect(await untilEnded(postgres, run, endMsMax)).toMatchObject({ state });
   expect(await reserved(project)).toBe(formatUsd(0n));
 });
+
+it('a run that is cancelled while its calls cannot be stored ends within 3 s, and no other worker takes it', async () => {
+  model.setFaults({ latencyMs: 100 });
+  const project = await createPricedProject('not stored');
+  const run = await start(project, { budget: { maxCalls: 5_000, maxCostUsd: '1' } });
+  await untilCalls(postgres, run, 20);
+  await stack.engines.clickhouse.kill();
+  const { usage } = await readRun(postgres, run);
+  await untilCalls(postgres, run, usage.calls + 20);
+  const atMs = Date.now();
+  await postgres('optimization_runs').where({ id: run.id }).update({ state: 'cancelling' });
+  const ended = await untilEnded(postgres, run, endMsMax);
+  await stack.engines.clickhouse.start();
+  expect(Number(ended.finishedAt) - atMs).toBeLessThan(3_000);
+  expect(ended).toMatchObject({ state: 'cancelled', attempt: 1 });
+});

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keepLease } from '../../src/domains/optimization/keep-lease.ts';
+import { Cancelled, LeaseLost } from '../../src/domains/optimization/lease.ts';
 import { claimRun, renewLease } from '../../src/domains/optimization/lease-store.ts';
 import { takeQueuedRuns } from '../../src/domains/optimization/queue-store.ts';
 import { resumeRuns } from '../../src/domains/optimization/resume-runs.ts';
@@ -76,4 +77,21 @@ test('a lease whose renewal failed is renewed again after 100 ms, not after a se
     },
   });
   expect(pauses).toEqual([100, 100, 1_000]);
+});
+
+test('the lease of a run that is to be cancelled is renewed until the run has ended, and one that is lost is not', async () => {
+  const { id: projectId } = await newProject(api);
+  const queued = await insertQueuedRun(postgres, projectId);
+  const claimed = await claimRun(postgres, { projectId: queued.projectId, runId: queued.id });
+  if (claimed === undefined) throw new Error('The run was not claimed');
+  await rowOf(postgres, queued).update({ state: 'cancelling' });
+  const reasons: Error[] = [];
+  const { signal } = new AbortController();
+  await keepLease(postgres, claimed.lease, {
+    ...{ signal, stop: (reason) => void reasons.push(reason) },
+    async pause() {
+      if (reasons.length === 2) await rowOf(postgres, queued).update({ lease_token: 'of-another' });
+    },
+  });
+  expect(reasons).toEqual([expect.any(Cancelled), expect.any(Cancelled), expect.any(LeaseLost)]);
 });

@@ -13,8 +13,9 @@ type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 const wait: Wait = (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined);
 
 /**
- * Renews a lease until the signal is aborted. Once a second it also learns whether the run goes on;
- * `stop` gets the reason if it does not: {@link Cancelled}, {@link LeaseLost}, or a deleted prompt.
+ * Renews a lease until the signal is aborted, because the run has ended, or the lease is lost. Once a second it also
+ * learns whether the run goes on; `stop` gets the reason each time it does not: {@link Cancelled}, {@link LeaseLost}, or
+ * a deleted prompt. The lease of a stopped run is renewed as well: no other worker may take it before it has ended.
  */
 export async function keepLease(
   postgres: Postgres,
@@ -25,8 +26,11 @@ export async function keepLease(
     // While Postgres is unavailable, nobody else can take the run either.
     const pulse = await renewLease(postgres, lease).catch(() => null);
     if (signal.aborted) return;
-    if (pulse === undefined) stop(new LeaseLost());
-    else if (pulse?.state === 'cancelling') stop(new Cancelled());
+    if (pulse === undefined) {
+      stop(new LeaseLost());
+      return;
+    }
+    if (pulse?.state === 'cancelling') stop(new Cancelled());
     else if (pulse?.promptDeleted) stop(new RunFailed('prompt_deleted', 'The prompt was deleted during the run'));
     await pause(pulse === null ? retryMs : renewEveryMs, signal);
   }

@@ -61,25 +61,23 @@ export async function recordCall(
   });
 }
 
-/** Calls are stored within a second when the workers keep up. */
-const storedMsMax = 10_000;
 const storedPollMs = 100;
 
 /**
- * Waits until the calls that were recorded are stored, so that the spend of budgets has them: at most ten seconds, and
- * not while the queue cannot be asked.
+ * Waits until the calls that were recorded are stored, so that the spend of budgets has them: at most for `msMax`, until
+ * the signal is aborted, and not while the queue cannot be asked.
  */
 export async function awaitStored(
   { publisher, clock }: Pick<RecordCallDeps, 'publisher' | 'clock'>,
   workspaceId: string,
-  stopping: AbortSignal,
+  { msMax, signal }: { msMax: number; signal: AbortSignal },
 ): Promise<void> {
   const recordedAtMs = clock.nowMs();
-  const untilMs = performance.now() + storedMsMax;
+  const untilMs = performance.now() + msMax;
   const isStored = () =>
     publisher.oldestUnfinishedAtMs(workspaceId).then(
       (atMs) => atMs === undefined || atMs > recordedAtMs,
       (error: unknown) => !(error instanceof RangeError),
     );
-  while (!stopping.aborted && performance.now() < untilMs && !(await isStored())) await delay(storedPollMs);
+  while (!signal.aborted && performance.now() < untilMs && !(await isStored())) await delay(storedPollMs);
 }

@@ -35,6 +35,10 @@ import type { SendCall } from './send-call.ts';
 const lossesMax = 5;
 /** After this many attempts a run fails when a statement takes too long. Before, it goes on later. */
 const slowAttemptsMax = 10;
+/** So long a run waits until its calls are stored. They are within a second when the workers keep up. */
+const storedMsMax = 10_000;
+/** A run that is cancelled ends within 3 s, of which learning of it takes one. */
+const storedMsMaxOfCancelled = 1_500;
 
 export interface RunOptimizationDeps {
   postgres: Postgres;
@@ -72,7 +76,8 @@ export async function runOptimization(
   const stop = new AbortController();
   // Every call in progress listens.
   setMaxListeners(0, stop.signal);
-  const keeping = keepLease(deps.postgres, lease, { signal: stop.signal, stop: (reason) => stop.abort(reason) });
+  const ended = new AbortController();
+  const keeping = keepLease(deps.postgres, lease, { signal: ended.signal, stop: (reason) => stop.abort(reason) });
   const onStopping = () => stop.abort(deps.stopping.reason);
   deps.stopping.addEventListener('abort', onStopping, { once: true });
   if (deps.stopping.aborted) onStopping();
@@ -83,6 +88,7 @@ export async function runOptimization(
   } finally {
     deps.stopping.removeEventListener('abort', onStopping);
     stop.abort();
+    ended.abort();
     await keeping;
   }
 }
@@ -105,7 +111,7 @@ async function searchAndEnd(deps: RunOptimizationDeps, attempt: Attempt): Promis
   if (run.losses > lossesMax) throw new RunFailed('worker_lost', `${run.losses} workers ended during the run`);
   const { ports, writer, input, caller } = await prepare(deps, attempt);
   const decision = await deps.search(ports, input).finally(() => signal.aborted && caller.idle());
-  await awaitCalls(deps, run);
+  await awaitCalls(deps.calls, run, { msMax: storedMsMax, signal });
   signal.throwIfAborted();
   if (run.options.apply === 'if_improved' && decision.outcome === 'improved') {
     const warning = await deps.applyWinner({ run, lease, decision });
@@ -157,10 +163,11 @@ async function readBase(
  * budget: until then, the spend that the next run is held to does not contain them.
  */
 async function awaitCalls(
-  { calls, stopping }: Pick<RunOptimizationDeps, 'calls' | 'stopping'>,
+  calls: RecordCallDeps,
   { workspaceId, reservationId, costLimitNanoUsd }: Run,
+  until: { msMax: number; signal: AbortSignal },
 ): Promise<void> {
-  if (reservationId !== null && costLimitNanoUsd !== null) await awaitStored(calls, workspaceId, stopping);
+  if (reservationId !== null && costLimitNanoUsd !== null) await awaitStored(calls, workspaceId, until);
 }
 
 async function endWith(
@@ -173,7 +180,8 @@ async function endWith(
     logger.warn({ run_id: lease.runId }, 'another worker has taken the optimization run');
     return;
   }
-  if (!(error instanceof UnavailableError)) await awaitCalls(deps, run);
+  const msMax = error instanceof Cancelled ? storedMsMaxOfCancelled : storedMsMax;
+  if (!(error instanceof UnavailableError)) await awaitCalls(deps.calls, run, { msMax, signal: deps.stopping });
   if (error instanceof Cancelled) {
     await endRun(postgres, lease, { state: 'cancelled' });
     return;

@@ -5,10 +5,13 @@ const clock = { nowMs: () => 1_000 };
 const publish = () => Promise.reject(new Error('not here'));
 
 /** Waits for calls of which the queue says these things, one after the other. Returns how many were asked. */
-async function askedOf(answers: readonly (() => number | undefined)[], stopping = new AbortController().signal) {
+async function askedOf(
+  answers: readonly (() => number | undefined)[],
+  { signal = new AbortController().signal, msMax = 10_000 } = {},
+) {
   let asked = 0;
   const oldestUnfinishedAtMs = async () => (answers[asked++] ?? (() => undefined))();
-  await awaitStored({ publisher: { publish, oldestUnfinishedAtMs }, clock }, 'wsp_a', stopping);
+  await awaitStored({ publisher: { publish, oldestUnfinishedAtMs }, clock }, 'wsp_a', { signal, msMax });
   return asked;
 }
 
@@ -31,5 +34,9 @@ test('calls are awaited while too many bodies wait to know, but not while the qu
 });
 
 test('no call is awaited by a worker that stops', async () => {
-  expect(await askedOf([() => 1], AbortSignal.abort())).toBe(0);
+  expect(await askedOf([() => 1], { signal: AbortSignal.abort() })).toBe(0);
+});
+
+test('no call is awaited for longer than the caller allows', async () => {
+  expect(await askedOf([() => 1, () => 1], { msMax: 50 })).toBe(1);
 });
