@@ -105,10 +105,11 @@ function optimizeEndpoint(deps: OptimizationDeps) {
     handle: async (call) => {
       const { principal, params, body, requestId } = call;
       const project = projectOf(principal);
-      const run = await prepareRun(deps, { project, idOrSlug: params.prompt_id, body, waiter: call });
+      const limited = limitedWorkspaceOf(principal);
+      const run = await prepareRun(deps, { project, limited, idOrSlug: params.prompt_id, body, waiter: call });
       if (body.dry_run) return { status: 200, body: plannedToWire(run) };
       const actor = auditActorOf(principal, requestId);
-      const started = await startRun(deps, { project, actor, limited: limitedWorkspaceOf(principal), run });
+      const started = await startRun(deps, { project, actor, limited, run });
       return { status: 202, body: createdRunToWire(started), headers: { Location: pathOfRun(started) } };
     },
   });

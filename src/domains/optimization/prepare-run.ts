@@ -19,18 +19,18 @@ import { type RowsFromExecutionsDeps, rowsFromExecutions } from './rows-from-exe
 import type { RunOptions, RunWarning } from './run.ts';
 import { countHoldoutUses } from './run-store.ts';
 import { placeOf, type RowInput } from './split-rows.ts';
-import type { RunToStart } from './start-run.ts';
+import { type RunToStart, requireStart, type Starting, type StartRunDeps } from './start-run.ts';
 import { requireEnough, requireFewVariables, scorableRows, usableRows } from './usable-rows.ts';
 import { validRows } from './valid-rows.ts';
 
-export interface PrepareRunDeps extends RowsFromExecutionsDeps {
+export interface PrepareRunDeps extends RowsFromExecutionsDeps, Pick<StartRunDeps, 'limiter'> {
   prompts: Pick<ItemCache<PromptContent>, 'locate' | 'readVersion'>;
   source: PartSource;
   prices: { table: PriceTable; overrides: OverrideCache };
   models: ModelDefaults;
 }
 
-export interface PrepareRunInput {
+export interface PrepareRunInput extends Pick<Starting, 'limited'> {
   project: ProjectScope;
   idOrSlug: string;
   body: OptimizeBody;
@@ -48,6 +48,7 @@ const holdoutUsesMax = 5;
 /**
  * Reads what a run needs, resolves its config and plans it. Stores nothing and calls no model.
  * @throws NotFoundError, InvalidError, TooLargeError, RateLimitedError, UnavailableError
+ * @throws the errors of {@link requireStart}, unless it is a dry run
  */
 export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): Promise<PreparedRun> {
   const { project, idOrSlug, body } = input;
@@ -57,6 +58,7 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
   requireParts(compiled);
   const required = requiredOf(compiled);
   requireFewVariables(required);
+  if (!body.dry_run) await requireStart(deps, input, item.id);
   const rest = sharedThird(project.workspaceId);
   const found = await findRows(deps, input, { prompt: item, compiled, rest });
   const threads = deps.source.threads.of(project.workspaceId, input.waiter);

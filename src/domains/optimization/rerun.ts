@@ -2,7 +2,7 @@ import { type ModelDefaults, requireEndpoint } from './resolve-config.ts';
 import { listRows } from './row-store.ts';
 import { isActive, notTerminal, type Run, unknownRun } from './run.ts';
 import { findRun } from './run-store.ts';
-import { type Starting, type StartRunDeps, startRun } from './start-run.ts';
+import { requireStart, type Starting, type StartRunDeps, startRun } from './start-run.ts';
 
 /**
  * Starts a run with the config and the rows of one that has ended.
@@ -17,6 +17,7 @@ export async function rerun(
   if (earlier === undefined) throw unknownRun(runId);
   if (isActive(earlier)) throw notTerminal(earlier);
   requireEndpoint(deps.models);
+  await requireStart(deps, starting, prompt.id);
   const { baseVersion, config, options, plan } = earlier;
   const rows = await listRows(deps.postgres, earlier);
   const warnings = [{ code: 'rerun', message: `This run repeats ${earlier.id} with the same rows and settings.` }];

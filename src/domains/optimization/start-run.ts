@@ -12,7 +12,7 @@ import {
   requireBudget,
   reserveBudget,
 } from '../budgets/index.ts';
-import { consumeQuota, type Limiter } from '../quotas/index.ts';
+import { consumeQuota, type Limiter, requireQuota } from '../quotas/index.ts';
 import type { Item } from '../versioned/index.ts';
 import type { ProjectScope, WorkspaceScope } from '../workspaces/index.ts';
 import { insertRows, type StoredRow } from './row-store.ts';
@@ -80,7 +80,7 @@ export async function startRun(deps: StartRunDeps, { project, actor, limited, ru
       });
       await requireFewRuns(transaction, workspaceId);
       // Last, because what is counted is not given back.
-      if (limited !== undefined) await count(deps, limited);
+      if (limited !== undefined) await asked(consumeQuota(deps, limited, oneRun()));
       return inserted;
     });
     await deps.enqueueRuns().catch((error: unknown) => {
@@ -93,6 +93,20 @@ export async function startRun(deps: StartRunDeps, { project, actor, limited, ru
       await releaseReservation(deps, { projectId, id: reservationId }).catch(() => undefined);
     throw error;
   }
+}
+
+/**
+ * Refuses a run that could not begin now, before its rows are read. Takes nothing.
+ * @throws ConflictError `run_in_progress`, RateLimitedError `too_many_runs`, ExhaustedError `quota_exceeded`
+ * @throws UnavailableError `queue_unavailable` and those of the stores
+ */
+export async function requireStart(
+  { postgres, limiter }: Pick<StartRunDeps, 'postgres' | 'limiter'>,
+  { project, limited }: Pick<Starting, 'project' | 'limited'>,
+  promptId: string,
+): Promise<void> {
+  await refuseActive(postgres, project, promptId);
+  if (limited !== undefined) await asked(requireQuota({ limiter }, limited, oneRun()));
 }
 
 async function refuseActive(
@@ -151,9 +165,12 @@ async function reserve(
   }
 }
 
-async function count({ limiter }: StartRunDeps, workspace: WorkspaceScope): Promise<void> {
+const oneRun = () => ({ quota: 'optimization_runs', units: 1, atMs: Date.now() }) as const;
+
+/** Returns when a quota has been asked. While Redis is unavailable, there is no queue for the run either. */
+async function asked(asking: Promise<void>): Promise<void> {
   try {
-    await consumeQuota({ limiter }, workspace, { quota: 'optimization_runs', units: 1, atMs: Date.now() });
+    await asking;
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
     throw new UnavailableError(

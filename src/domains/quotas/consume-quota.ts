@@ -1,8 +1,15 @@
 import { limitsOf, type QuotaName, type WorkspaceScope } from '../workspaces/index.ts';
-import { refusedCheck } from './limit-check.ts';
+import { type QuotaCheck, refusedCheck } from './limit-check.ts';
 import type { Limiter } from './limiter.ts';
 import { refusalError } from './refusals.ts';
 import { usageEntry } from './usage.ts';
+
+/** Units of a monthly quota. */
+export interface QuotaUse {
+  quota: QuotaName;
+  units: number;
+  atMs: number;
+}
 
 /**
  * Takes `units` of a workspace's monthly quota, or nothing if they do not fit. The check is atomic,
@@ -13,11 +20,30 @@ import { usageEntry } from './usage.ts';
 export async function consumeQuota(
   { limiter }: { limiter: Limiter },
   workspace: WorkspaceScope,
-  { quota, units, atMs }: { quota: QuotaName; units: number; atMs: number },
+  use: QuotaUse,
 ): Promise<void> {
-  const limit = limitsOf(workspace).quotas[quota] ?? Number.MAX_SAFE_INTEGER;
-  const entry = usageEntry(workspace.id, quota, atMs);
-  const outcome = await limiter.check([{ kind: 'quota', name: quota, cost: units, limit, ...entry }]);
+  const outcome = await limiter.check([checkOf(workspace, use)]);
   const refused = refusedCheck(outcome);
   if (refused !== undefined) throw refusalError(refused);
+}
+
+/**
+ * Refuses what {@link consumeQuota} would refuse now, and takes nothing. For work that comes before it.
+ * @throws ExhaustedError, UnavailableError as {@link consumeQuota}
+ */
+export async function requireQuota(
+  { limiter }: { limiter: Limiter },
+  workspace: WorkspaceScope,
+  use: QuotaUse,
+): Promise<void> {
+  const check = checkOf(workspace, use);
+  // A check without a cost is always granted.
+  const { results } = await limiter.check([{ ...check, cost: 0 }]);
+  const refused = results.find(({ remaining }) => remaining < check.cost);
+  if (refused !== undefined) throw refusalError({ ...refused, check });
+}
+
+function checkOf(workspace: WorkspaceScope, { quota, units, atMs }: QuotaUse): QuotaCheck {
+  const limit = limitsOf(workspace).quotas[quota] ?? Number.MAX_SAFE_INTEGER;
+  return { kind: 'quota', name: quota, cost: units, limit, ...usageEntry(workspace.id, quota, atMs) };
 }

@@ -1,7 +1,7 @@
 export { admitRequest } from './admit-request.ts';
 export { type BoundWebhookDeps, boundWebhook } from './bound-webhook.ts';
 export { chargeIngest, chargeUnkept, type IngestCaller, type IngestCost } from './charge-ingest.ts';
-export { consumeQuota } from './consume-quota.ts';
+export { consumeQuota, requireQuota } from './consume-quota.ts';
 export { exportQuotaMetrics } from './export-quota-metrics.ts';
 export { feedbackTokenChecks } from './feedback-token-check.ts';
 export { Limiter } from './limiter.ts';

@@ -288,6 +288,18 @@ describe('402', () => {
     await until('the override is in force', 5_000, async () => (await call()).status === 202);
   });
 
+  test('without quota left, a request is refused before its rows are read, and a dry run is not', async () => {
+    const project = await limitedProject(it.api, { quotas: { optimization_runs: 0 } });
+    const prompt = await newOptimizablePrompt(it.api, project);
+    const params = { project_id: project.id, prompt_id: prompt.id };
+    const send = (body: object) => it.api.call('optimizePrompt', { key: project.key, params, body });
+    const executions = { dataset: { source: 'executions' } };
+    expect(expectProblem(await send(executions), 402, 'quota_exceeded')).toMatchObject({
+      ...{ resource: 'optimization_runs', limit: 0, used: 0 },
+    });
+    expectProblem(await send({ ...executions, dry_run: true }), 422, 'insufficient_data');
+  });
+
   test('the budget of the project has no room for the run', async () => {
     const project = await newProject(it.api);
     const prompt = await newOptimizablePrompt(it.api, project);

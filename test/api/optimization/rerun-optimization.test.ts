@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectProblem } from '../../support/api.ts';
+import { limitedProject } from '../../support/limits.ts';
+import { type CreatedRunWire, finishedRun, inline, newOptimizablePrompt, rowsOf } from '../../support/optimization.ts';
 import { useRunActions } from '../../support/run-actions.ts';
 
 const use = useRunActions();
@@ -19,13 +21,36 @@ describe('202', () => {
   });
 });
 
+/** Does something while nobody can read the rows of runs. */
+async function withoutRows(work: () => Promise<unknown>): Promise<void> {
+  await it.api.postgres.transaction(async (locking) => {
+    await locking.raw('lock table optimization_rows in access exclusive mode');
+    await work();
+  });
+}
+
+describe('402', () => {
+  test('the quota of the plan is used up, which is known before rows are read', async () => {
+    const project = await limitedProject(it.api, { quotas: { optimization_runs: 1 } });
+    const { id: prompt_id } = await newOptimizablePrompt(it.api, project);
+    const params = { project_id: project.id, prompt_id };
+    const options = { key: project.key, params, body: inline(rowsOf(30)) };
+    const { body: run } = await it.api.call<CreatedRunWire>('optimizePrompt', options);
+    await finishedRun(it.api, project, run);
+    await withoutRows(async () => {
+      const again = { key: project.key, params: { ...params, run_id: run.run_id } };
+      expectProblem(await it.api.call('rerunOptimization', again), 402, 'quota_exceeded');
+    });
+  });
+});
+
 describe('409', () => {
   test('a run that has not ended, or another one of the prompt', async () => {
     const run = await it.newRun();
     expectProblem((await rerun(run)) as never, 409, 'run_not_terminal');
     await cancel(run);
     await it.newRun({ promptId: run.prompt_id });
-    expectProblem((await rerun(run)) as never, 409, 'run_in_progress');
+    await withoutRows(async () => expectProblem((await rerun(run)) as never, 409, 'run_in_progress'));
   });
 });
 
