@@ -1,6 +1,7 @@
 import { parseUsd } from '../../lib/money.ts';
-import { type CandidateContent, promptTokensOf, type Row, type SearchConfig } from '../prompt-search/index.ts';
+import { type CandidateContent, promptTokensOf, type SearchConfig } from '../prompt-search/index.ts';
 import { type CallPrices, type CallTokens, outputTokensMax } from './call-prices.ts';
+import type { Place } from './split-rows.ts';
 
 /** Calls that the parts of a run take. */
 export interface CallSizes {
@@ -15,7 +16,7 @@ const bytesPerToken = 4;
 /** Reflection requests show rows, and their responses are prompts. */
 const reflectionTokens: CallTokens = { inputTokens: 6_000, outputTokens: 1_000 };
 const outputTokensMin = 16;
-/** Rows whose lengths are measured. */
+/** Rows whose lengths count. */
 const measuredRowsMax = 50;
 
 /** Returns the calls that a run needs at least: base and winner on their rows, and one proposal. */
@@ -141,13 +142,12 @@ export function estimateCost(
 }
 
 /** Estimates what a call of the target uses, by the first rows. */
-export function taskTokens(base: CandidateContent, all: readonly Row[]): CallTokens {
+export function taskTokens(base: CandidateContent, all: readonly Pick<Place, 'bytes'>[]): CallTokens {
   const rows = all.slice(0, measuredRowsMax);
-  const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value ?? ''));
-  const mean = (of: (row: Row) => unknown) =>
-    rows.reduce((sum, row) => sum + bytes(of(row)), 0) / Math.max(1, rows.length) / bytesPerToken;
+  const mean = (of: keyof Place['bytes']) =>
+    rows.reduce((sum, { bytes }) => sum + bytes[of], 0) / Math.max(1, rows.length) / bytesPerToken;
   return {
-    inputTokens: promptTokensOf(base) + Math.ceil(mean(({ inputs }) => inputs)),
-    outputTokens: Math.max(outputTokensMin, Math.ceil(mean(({ expected }) => expected))),
+    inputTokens: promptTokensOf(base) + Math.ceil(mean('inputs')),
+    outputTokens: Math.max(outputTokensMin, Math.ceil(mean('expected'))),
   };
 }

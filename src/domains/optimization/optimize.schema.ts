@@ -13,6 +13,8 @@ export const optimizeLimits = {
   rowsMax: 1_000,
   /** Strings, numbers, lists and objects of one row. */
   rowValuesMax: 1_000,
+  /** Characters of one row as JSON. Each judge gets a row as a whole. */
+  rowCharsMax: 262_144,
   executionsMax: 1_000,
   /** Variables that a prompt requires: as many as a row can have values. */
   requiredVariablesMax: 1_000,
@@ -105,6 +107,10 @@ export const rowBody = z
   })
   .refine((row) => hasAtMostValues(row, optimizeLimits.rowValuesMax), {
     error: `must have at most ${optimizeLimits.rowValuesMax} values`,
+    abort: true,
+  })
+  .refine((row) => JSON.stringify(row).length <= optimizeLimits.rowCharsMax, {
+    error: `must have at most ${optimizeLimits.rowCharsMax} characters as JSON`,
   });
 
 const rowExample = { inputs: { question: 'Where is my order?' }, expected: 'shipping' };
@@ -115,7 +121,7 @@ const inline = z.strictObject({
   rows: z.array(z.unknown()).meta({
     description:
       'The inputs of the prompt, and what its output should be. `expected` is text or any other JSON value; null is the same as absent. ' +
-      'Without `split`, rows are divided by a hash of their inputs',
+      `Without \`split\`, rows are divided by a hash of their inputs. A row has at most ${optimizeLimits.rowCharsMax} characters as JSON`,
     items: jsonSchemaOf(rowBody),
     maxItems: optimizeLimits.rowsMax,
     example: [rowExample],

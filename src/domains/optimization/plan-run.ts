@@ -66,7 +66,7 @@ export function planRun(config: SearchConfig, input: PlanInput): PlannedRun {
   const train = rows.length - val - holdout;
   if (train === 0 || val === 0) throw noRows(train === 0 ? 'train' : 'val');
   requireCalls(config, input, sizes);
-  const given = { prices: input.prices, task: taskTokens(input.base, rows) };
+  const given = { prices: input.prices, task: taskTokens(input.base, input.rows) };
   const limits = estimateLimits(config, given);
   for (const limit of limits) requireUse(limit, sizes);
   const proposals = proposalsWithin(config, limits, sizes);

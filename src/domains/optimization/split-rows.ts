@@ -53,11 +53,12 @@ export function rowKeyOf(inputs: Row['inputs']): string {
   return hash('sha256', fingerprintOf(inputs));
 }
 
-/** A row with its number from 0 to 1, and a hash of what it is stratified by. */
+/** A row with its number from 0 to 1, a hash of what it is stratified by, and the bytes of its values as JSON. */
 export interface Place {
   row: KeyedRow;
   at: number;
   label: string;
+  bytes: { inputs: number; expected: number };
 }
 
 /**
@@ -66,7 +67,9 @@ export interface Place {
  */
 export function placeOf(row: KeyedRow, salt: string): Place {
   const at = Number.parseInt(hash('sha256', `${salt} ${row.key}`).slice(0, 12), 16) / 16 ** 12;
-  return { row, at, label: hash('sha256', JSON.stringify(row.expected ?? null)) };
+  const expected = JSON.stringify(row.expected ?? null);
+  const bytes = { inputs: Buffer.byteLength(JSON.stringify(row.inputs)), expected: Buffer.byteLength(expected) };
+  return { row, at, label: hash('sha256', expected), bytes };
 }
 
 /**

@@ -535,6 +535,7 @@ describe('422', () => {
     ['a pattern of 100 KB', { metrics: [{ type: 'regex', options: { pattern: 'a?'.repeat(50_000) } }] }],
     ['a row that is no object', inline(['question', ...rowsOf(20)])],
     ['a row with 5,000 values', inline([{ inputs: { question: Array(5_000).fill(1) } }, ...rowsOf(20)])],
+    ['a row of 270,000 characters', inline([{ inputs: { question: 'x'.repeat(270_000) } }, ...rowsOf(20)])],
     ['an amount that is no money', { budget: { max_cost_usd: '-1' } }],
   ])('%s is refused at once', async (_what, body) => {
     const prompt = await it.newPrompt();

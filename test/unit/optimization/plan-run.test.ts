@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { CallPrices } from '../../../src/domains/optimization/call-prices.ts';
 import { leastCallsOf } from '../../../src/domains/optimization/estimate-run.ts';
 import { optimizeBody } from '../../../src/domains/optimization/optimize.schema.ts';
@@ -180,6 +180,14 @@ describe('planRun', () => {
     expect(reads).toBe(1_000);
     expect(refusalOf(() => plan(rows, { budget: { max_calls: 5 } })).code).toBe('budget_too_small');
     expect(reads).toBe(1_000);
+  });
+
+  test('a plan does not read the values of its rows, which were measured before', () => {
+    const toJSON = vi.fn(() => 'yes');
+    const rows = rowsOf(100).map(({ row }) => placeOf({ ...row, inputs: { toJSON }, expected: { toJSON } }, 'prm_1'));
+    toJSON.mockClear();
+    expect(plan(rows).rows.length).toBeGreaterThan(0);
+    expect(toJSON).not.toHaveBeenCalled();
   });
 
   test.each([

@@ -16,6 +16,19 @@ test('calls of a prompt with very many variables are compared with it in a short
   expect(collection.rows[7]).toEqual({ inputs: { question: '7' }, expected: 'x', weakLabel: true });
 });
 
+test('an execution whose row is too long as JSON gives none', () => {
+  const collection = new RowCollection(new Map([['question', true]]), { feedback: 'any', limit: 10 });
+  const callWith = (question: string) =>
+    ({
+      spans: [{ variables: new Map([['question', question]]), cut: {}, isOfOptimization: false, output: 'x' }],
+      said: { score: 1, correction: null, comment: null },
+    }) as unknown as RatedCall;
+  // A control character is six characters of JSON.
+  for (const question of ['\0'.repeat(45_000), 'x'.repeat(45_000)]) collection.add(callWith(question));
+  expect(collection.rows.map(({ inputs }) => inputs)).toEqual([{ question: 'x'.repeat(45_000) }]);
+  expect(collection.dropped).toEqual({ too_large: 1 });
+});
+
 test('a variable with very many segments is left out, and one with a few is a member', () => {
   const collection = new RowCollection(new Map([['u', true]]), { feedback: 'any', limit: 10 });
   const variables = new Map<string, unknown>([

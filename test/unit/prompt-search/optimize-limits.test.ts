@@ -98,6 +98,21 @@ describe('a search that reaches its limit', () => {
     expect(planned.filter(({ addedBytes }) => addedBytes === 4 * params.max_tokens)).toHaveLength(rows.holdout);
     for (const { messages } of planned) expect(JSON.stringify(messages).length).toBeLessThan(10_000);
   });
+
+  test('reserves for long rows with many judges in slices, between which other work runs', async () => {
+    const { ports } = simulatedPorts({ task: tickets });
+    const judge = { type: 'llm_judge', options: { criteria: 'It is right.', model: 'sim-judge' } };
+    const input = searchInput(tickets, { rows, config: { metrics: Array(10).fill(judge) } });
+    const long = input.rows.map((row) => ({ ...row, inputs: { ...row.inputs, more: 'x'.repeat(1_000_000) } }));
+    const reserved = new Error('reserved');
+    const reserveHoldout = () => {
+      throw reserved;
+    };
+    const { turns } = await countTurns(() =>
+      expect(optimize({ ...ports, reserveHoldout }, { ...input, rows: long })).rejects.toBe(reserved),
+    );
+    expect(turns).toBeGreaterThan(rows.holdout);
+  });
 });
 
 test.each([

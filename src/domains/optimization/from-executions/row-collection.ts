@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { fingerprintOf } from '../../../lib/cursor.ts';
 import type { FeedbackKind } from '../../feedback/index.ts';
+import { optimizeLimits } from '../optimize.schema.ts';
 import type { RunWarning } from '../run.ts';
 import type { RatedCall } from './read-rated-calls.ts';
 import {
@@ -62,10 +63,12 @@ export class RowCollection {
   }
 
   #reasonAgainst(row: ExecutionRow): DropReason | undefined {
+    const chars = JSON.stringify(row).length;
+    if (chars > optimizeLimits.rowCharsMax) return 'too_large';
     const key = hash('sha256', fingerprintOf(row.inputs));
     if (this.#keys.has(key)) return 'duplicate';
     this.#keys.add(key);
-    this.#charsLeft -= JSON.stringify(row).length;
+    this.#charsLeft -= chars;
     return undefined;
   }
 }

@@ -1,6 +1,7 @@
 import type { CallTexts } from '../../executions/index.ts';
 import type { FeedbackKind, SaidOfTarget } from '../../feedback/index.ts';
 import { descend, isMissing, templateLimits } from '../../templates/index.ts';
+import { optimizeLimits } from '../optimize.schema.ts';
 import type { RatedCall } from './read-rated-calls.ts';
 
 /** Why a call gives no row. */
@@ -8,7 +9,7 @@ export const dropReasons = {
   missing_variables: 'do not have all variables of the prompt',
   ambiguous_feedback: 'are among several calls of the prompt in an execution, and the feedback names none of them',
   duplicate: 'have the inputs of a newer execution',
-  too_large: 'have an output or variables over 64 KiB',
+  too_large: `have an output or variables over 64 KiB, or over ${optimizeLimits.rowCharsMax} characters as JSON together`,
   not_stored: 'are no longer stored',
   own_call: 'were made by an optimization',
 } as const;

@@ -1,3 +1,4 @@
+import { oneTurn, Pace } from '../../../lib/pace.ts';
 import type { JudgeMetric } from '../metrics/metric.ts';
 import { promptTokensOf } from './candidate-content.ts';
 import { outputLimitOf } from './output-limits.ts';
@@ -25,8 +26,9 @@ export async function reserveHoldout(run: SearchRun): Promise<void> {
   const { ports, config } = run;
   const perRow = sides * callsPerRow(run);
   let need: Need = { tokens: 0, costNanoUsd: 0n };
+  const pace = new Pace(oneTurn);
   for (const row of run.rows.holdout) {
-    for (const each of await estimateRow(run, row)) need = sum(need, times(each, config.target.samplesPerRow));
+    for (const each of await estimateRow(run, row, pace)) need = sum(need, times(each, config.target.samplesPerRow));
   }
   const left = ports.remaining('holdout');
   const cost = need.costNanoUsd;
@@ -39,7 +41,7 @@ export async function reserveHoldout(run: SearchRun): Promise<void> {
 }
 
 /** Returns the upper bounds of all calls for one row: those of the base, of a winner and of their judges. */
-async function estimateRow(run: SearchRun, row: Row): Promise<Need[]> {
+async function estimateRow(run: SearchRun, row: Row, pace: Pace): Promise<Need[]> {
   const { ports, config, rules } = run;
   const { model, params } = config.target;
   const rendered = await renderRow(ports, rules.base, row);
@@ -48,9 +50,11 @@ async function estimateRow(run: SearchRun, row: Row): Promise<Need[]> {
   const growth = Math.max(0, rules.promptTokensMax - promptTokensOf(rules.base));
   const longer = { messages: [...messages, { role: 'user', content: '' }], addedBytes: growth * bytesPerToken };
   const tasks = [{ messages }, longer].map((each) => ports.estimate({ model, params, ...each }));
-  const judges = run.metrics.parts.flatMap(({ metric }) =>
-    metric.kind === 'judge' ? [estimateJudge(run, metric, row)] : [],
-  );
+  const judges: Need[] = [];
+  for (const { metric } of run.metrics.parts) {
+    await pace.rest();
+    if (metric.kind === 'judge') judges.push(estimateJudge(run, metric, row));
+  }
   return [...tasks, ...judges, ...judges];
 }
 
