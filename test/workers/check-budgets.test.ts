@@ -178,7 +178,7 @@ test('50 concurrent reservations never exceed the amount', async () => {
   const reserve = (index: number) =>
     reserveBudget(
       { postgres: pools[index % 2] as Postgres, budgets: guards[index % 5] as BudgetGuard },
-      { projectId: project.id, amountNanoUsd: 100_000_000n, expiresAt },
+      { projectId: project.id, prompt: [], models: [], amountNanoUsd: 100_000_000n, expiresAt },
     );
   const outcomes = await Promise.allSettled(Array.from({ length: 50 }, (_, index) => reserve(index)));
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);

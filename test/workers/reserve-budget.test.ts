@@ -37,10 +37,12 @@ async function spentProject(): Promise<ProjectOfTest> {
 const deleteBudget = (project: ProjectOfTest) =>
   api.call('deleteBudget', { params: { project_id: project.id }, key: project.key });
 
-const reserve = (project: ProjectOfTest, amountNanoUsd: bigint, engine = clickhouse) =>
+const support = ['prm_support', 'support', 'Support'];
+
+const reserve = (project: ProjectOfTest, amountNanoUsd: bigint, engine = clickhouse, models = ['house-model']) =>
   reserveBudget(
     { postgres, budgets: guardOf({ postgres, clickhouse: engine }) },
-    { projectId: project.id, amountNanoUsd, expiresAt: new Date(Date.now() + 60_000) },
+    { projectId: project.id, prompt: support, models, amountNanoUsd, expiresAt: new Date(Date.now() + 60_000) },
   );
 
 const reservedFor = async (project: ProjectOfTest) => (await getBudget(api, project)).body.reserved;
@@ -153,6 +155,43 @@ test('a budget that blocks nothing is not asked for its spend, and records the r
   expect(await reservedFor(project)).toBe('0.200000');
 });
 
+/** Sets a budget with room, but for a scope that has little. */
+const putScope = (project: ProjectOfTest, scope: { by: string; value: string; amount: string }) =>
+  putBudget(api, project, { ...blocking, amount: '100', period: 'total', scopes: [scope] });
+
+test('a scope of the model of a run that calls no other must have room for it', async () => {
+  const project = await spentProject();
+  await putScope(project, { by: 'model', value: 'house-model', amount: '1' });
+  await expect(reserve(project, 200_000_000n)).rejects.toMatchObject({
+    message: expect.stringContaining('the budget of model house-model has 0.100000 of 1.000000 USD left. Give'),
+    code: 'budget_exceeded',
+    extra: { spend: '0.900000', amount: '1.000000', needed: '0.200000', scope: { by: 'model', value: 'house-model' } },
+  });
+  expect(await reservedFor(project)).toBe('0.000000');
+  expect(await reserve(project, 100_000_000n)).toMatchObject({ isBlocking: true });
+  expect(await reserve(project, 200_000_000n, clickhouse, ['another'])).toMatchObject({ isBlocking: true });
+});
+
+test('a scope of one of several models of a run must not be used up', async () => {
+  const project = await spentProject();
+  const reserveForBoth = () => reserve(project, 200_000_000n, clickhouse, ['another', 'house-model']);
+  await putScope(project, { by: 'model', value: 'house-model', amount: '1' });
+  expect(await reserveForBoth()).toMatchObject({ isBlocking: true });
+  await putScope(project, { by: 'model', value: 'house-model', amount: '0.9' });
+  await expect(reserveForBoth()).rejects.toMatchObject({
+    ...{ code: 'budget_exceeded', message: expect.stringContaining('The budget of model house-model is used up') },
+  });
+});
+
+test.each(support)('a scope of the prompt, named %s, must have room for the run', async (value) => {
+  const project = await newProject(api);
+  await putScope(project, { by: 'prompt', value, amount: '1' });
+  await expect(reserve(project, 1_100_000_000n)).rejects.toMatchObject({
+    ...{ code: 'budget_exceeded', extra: { amount: '1.000000', scope: { by: 'prompt', value } } },
+  });
+  expect(await reserve(project, 1_000_000_000n)).toMatchObject({ isBlocking: true });
+});
+
 test('reservations of one workspace read the spend one after the other, beside that of another', async () => {
   const [project, other] = [await newProject(api), await newProject(api)];
   for (const each of [project, other]) await putBudget(api, each, { ...blocking, amount: '1' });
@@ -164,7 +203,7 @@ test('reservations of one workspace read the spend one after the other, beside t
   const budgets = guardOf({ postgres, clickhouse: client });
   const expiresAt = new Date(Date.now() + 60_000);
   const reserveIn = ({ id }: ProjectOfTest) =>
-    reserveBudget({ postgres, budgets }, { projectId: id, amountNanoUsd: 1n, expiresAt });
+    reserveBudget({ postgres, budgets }, { projectId: id, prompt: support, models: [], amountNanoUsd: 1n, expiresAt });
   const all = [project, project, project].map(reserveIn);
   await until('one is read', 10_000, () => counts.reads === 1);
   // By when the others have come as well.

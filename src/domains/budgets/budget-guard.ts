@@ -7,7 +7,7 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import type { Budget, Period } from './budget.ts';
+import type { Budget, BudgetScope, Period } from './budget.ts';
 import { findBudget } from './budget-store.ts';
 import { computeSpend, type Spend } from './spend-queries.ts';
 import { SpendStates } from './spend-states.ts';
@@ -80,19 +80,8 @@ export class BudgetGuard {
     if (budget === null || (spending.what === 'render' && budget.enforcement !== 'block_render')) return;
     const state = await this.#states.find(budget);
     if (state === undefined) return;
-    const limits = [
-      { amount: budget.amountNanoUsd, spend: state.spend.total, of: 'The budget of the project', scope: null },
-      ...budget.scopes.flatMap(({ by, value, amountNanoUsd }, index) =>
-        (by === 'prompt' && spending.prompt.includes(value)) || (by === 'model' && spending.model === value)
-          ? [
-              {
-                ...{ amount: amountNanoUsd, spend: state.spend.scopes[index] ?? 0n },
-                ...{ of: `The budget of ${by} ${value.slice(0, 100)}`, scope: { by, value } },
-              },
-            ]
-          : [],
-      ),
-    ];
+    const { prompt, model } = spending;
+    const limits = limitsOf(budget, state.spend, { prompt, models: model === null ? [] : [model] });
     const exceeded = limits.find(({ amount, spend }) => spend >= amount);
     if (exceeded !== undefined) throw budgetExceeded(exceeded, state.period);
   }
@@ -116,11 +105,35 @@ export class BudgetGuard {
   }
 }
 
+/** What spends: the id, slug and name of its prompt, and the models that it calls. */
+export interface Spender {
+  prompt: readonly string[];
+  models: readonly string[];
+}
+
+/** Returns whether a scope limits a spender. Those by user and environment limit none. */
+export function isScopeOf({ prompt, models }: Spender, { by, value }: BudgetScope): boolean {
+  return (by === 'prompt' && prompt.includes(value)) || (by === 'model' && models.includes(value));
+}
+
+/** Returns the limits of a spender: the whole budget, then those scopes of it that limit the spender. */
+export function limitsOf(budget: Budget, spend: Spend, spender: Spender): BudgetLimit[] {
+  return [
+    { amount: budget.amountNanoUsd, spend: spend.total, of: 'budget of the project', scope: null },
+    ...budget.scopes.flatMap((scope, index) => {
+      if (!isScopeOf(spender, scope)) return [];
+      const { by, value, amountNanoUsd: amount } = scope;
+      const of = `budget of ${by} ${value.slice(0, 100)}`;
+      return [{ amount, spend: spend.scopes[index] ?? 0n, of, scope: { by, value } }];
+    }),
+  ];
+}
+
 /** Returns the error for a limit that is used up. */
 export function budgetExceeded(limit: BudgetLimit, period: Period): ExhaustedError {
   const extra = describeLimit(limit, period);
   const reset = extra.resets_at === null ? 'It does not reset.' : `It resets at ${extra.resets_at}.`;
-  const message = `${limit.of} is used up: ${extra.spend} of ${extra.amount} USD. ${reset}`;
+  const message = `The ${limit.of} is used up: ${extra.spend} of ${extra.amount} USD. ${reset}`;
   return new ExhaustedError('budget_exceeded', message, { extra });
 }
 
@@ -129,7 +142,7 @@ export interface BudgetLimit {
   amount: bigint;
   spend: bigint;
   of: string;
-  scope: { by: string; value: string } | null;
+  scope: Pick<BudgetScope, 'by' | 'value'> | null;
 }
 
 /** Returns the fields of a problem that describe a limit. */

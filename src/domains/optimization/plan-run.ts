@@ -91,7 +91,7 @@ export function planRun(config: SearchConfig, input: PlanInput): PlannedRun {
 }
 
 /** Returns the models that a run calls. */
-function modelsOf(config: SearchConfig): string[] {
+export function modelsOf(config: SearchConfig): string[] {
   const { algorithm, target, reflection } = config;
   return [
     ...new Set([target.model, ...(algorithm === 'few_shot' ? [] : [reflection.model]), ...judgeModelsOf(config)]),

@@ -15,6 +15,7 @@ import {
 import { consumeQuota, type Limiter, requireQuota } from '../quotas/index.ts';
 import type { Item } from '../versioned/index.ts';
 import type { ProjectScope, WorkspaceScope } from '../workspaces/index.ts';
+import { modelsOf } from './plan-run.ts';
 import { insertRows, type StoredRow } from './row-store.ts';
 import type { Run } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
@@ -58,10 +59,10 @@ const storingMs = 5 * 60_000;
 export async function startRun(deps: StartRunDeps, { project, actor, limited, run }: Starting): Promise<Run> {
   const { projectId, workspaceId } = project;
   const { id: promptId, slug, name } = run.prompt;
-  const models = { model: run.config.target.model, prompt: [promptId, slug, name] };
-  await requireBudget({ guard: deps.budgets }, { projectId, workspaceId, ...models });
+  const prompt = [promptId, slug, name];
+  await requireBudget({ guard: deps.budgets }, { projectId, workspaceId, prompt, model: run.config.target.model });
   await refuseActive(deps.postgres, project, promptId);
-  const { reservationId, costMaxNanoUsd } = await reserve(deps, projectId, run);
+  const { reservationId, costMaxNanoUsd } = await reserve(deps, { projectId, prompt }, run);
   try {
     const stored = await inTransaction(deps.postgres, async (transaction) => {
       const inserted = await insertRun(transaction, {
@@ -149,14 +150,15 @@ type Reserved = Pick<NewRun, 'reservationId' | 'costMaxNanoUsd'>;
  */
 async function reserve(
   deps: StartRunDeps,
-  projectId: string,
+  named: { projectId: string; prompt: readonly string[] },
   { config, options, plan }: RunToStart,
 ): Promise<Reserved> {
   const estimate = options.priced_cost_usd ?? plan.estimated_cost_usd?.[1];
   const amountNanoUsd = parseUsd(config.budget.maxCostUsd ?? estimate) ?? 0n;
   const expiresAt = new Date(Date.now() + storingMs);
   try {
-    const { id, isBlocking } = await reserveBudget(deps, { projectId, amountNanoUsd, expiresAt });
+    const wanted = { ...named, models: modelsOf(config), amountNanoUsd, expiresAt };
+    const { id, isBlocking } = await reserveBudget(deps, wanted);
     return { reservationId: id, costMaxNanoUsd: isBlocking ? amountNanoUsd : undefined };
   } catch (error) {
     // The reservation may exist, and ends by itself. What is known is that there is no run.

@@ -316,6 +316,19 @@ describe('402', () => {
     expect((await getBudget(it.api, project)).body.reserved).toBe('0.000000');
   });
 
+  test('a scope of the budget for the prompt has no room for the run', async () => {
+    const project = await newProject(it.api);
+    const prompt = await newOptimizablePrompt(it.api, project);
+    const scopes = [{ by: 'prompt', value: prompt.slug, amount: '1' }];
+    await putBudget(it.api, project, { ...aBudget, amount: '1000', scopes, enforcement: 'block_optimize' });
+    const params = { project_id: project.id, prompt_id: prompt.id };
+    const body = { ...inline(rowsOf(30)), reflection: { model: 'gpt-4.1' }, budget: { max_cost_usd: '100' } };
+    const answer = await it.api.call('optimizePrompt', { key: project.key, params, body });
+    expect(expectProblem(answer, 402, 'budget_exceeded')).toMatchObject({
+      ...{ amount: '1.000000', needed: '100.000000', scope: { by: 'prompt', value: prompt.slug } },
+    });
+  });
+
   test('the budget of the project is used up', async () => {
     const project = await newProject(it.api);
     const prompt = await newOptimizablePrompt(it.api, project);
