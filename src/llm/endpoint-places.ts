@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { FairLane } from '../lib/fair-lane.ts';
 import type { Redis } from '../stores/redis/client.ts';
 import { llmPrefix } from '../stores/redis/names.ts';
 import { createScript } from '../stores/redis/script.ts';
@@ -22,7 +23,8 @@ export interface Places {
  * Takes a lease in two sorted sets (of the endpoint, of the sharer) whose scores are the expiry, and
  * one unit of two leaky buckets (ITU-T I.371, Annex A: a level that drains at limit / window). The
  * process renews its leases, so one of a process that died or is frozen expires. While other sharers wait
- * as well, a sharer takes a place only below an equal part, so that who asks often does not get more.
+ * as well, a sharer takes a place only below an equal part, so that who asks often does not get more. A lease that an
+ * earlier try has taken, whose answer was lost, is renewed.
  * ARGV: id of the lease, its ms, then for the endpoint and the sharer: requests at once, requests a minute;
  * the sharer, and the ms for which it waits unless it asks again.
  * Answers 0 if all were taken, otherwise the ms until it may be worth to ask again.
@@ -32,6 +34,16 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local wait = 0
 local levels = {}
+local function hold(leases)
+  redis.call('ZADD', leases, now + ARGV[2], ARGV[1])
+  redis.call('PEXPIRE', leases, ARGV[2])
+end
+local taken = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if taken and tonumber(taken) > now then
+  hold(KEYS[1])
+  hold(KEYS[2])
+  return 0
+end
 local waiting, sharer = KEYS[5], ARGV[7]
 redis.call('ZREMRANGEBYSCORE', waiting, '-inf', now - ARGV[8])
 redis.call('ZREM', waiting, sharer)
@@ -61,8 +73,7 @@ if wait > 0 then
   return math.ceil(wait)
 end
 for i = 1, 2 do
-  redis.call('ZADD', KEYS[i], now + ARGV[2], ARGV[1])
-  redis.call('PEXPIRE', KEYS[i], ARGV[2])
+  hold(KEYS[i])
   redis.call('SET', KEYS[i + 2], struct.pack('dd', levels[i] + 1, now), 'PX', 120000)
 end
 return 0`;
@@ -88,14 +99,25 @@ const waitMsMax = 1_000;
 /** A sharer that waits asks more often. */
 const askedMsMax = 2 * waitMsMax + 500;
 const outageMs = 250;
+/** Between two tries of a call that waits, at first and at most. */
+const restMs = { least: 25, most: 250 };
+/** Calls of one process that wait: more than its runs make. */
+const waitingMax = { ofSharer: 1_000, all: 10_000 };
 
-/** Creates the places of one endpoint. All processes that use this Redis share them. */
+/**
+ * Creates the places of one endpoint. All processes that use this Redis share them. Of the calls of a sharer that wait in
+ * this process, the first asks Redis, less and less often, and the others wait for it.
+ */
 export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: string; limits: LlmLimits }): Places {
   const prefix = llmPrefix(createHash('sha256').update(endpoint).digest('hex').slice(0, 16));
   const { leaseMs } = limits;
   /** The places of this process: the ids of the leases, and their sorted sets. */
   const held = new Map<string, readonly string[]>();
   let renewal: NodeJS.Timeout | undefined;
+  const asking = new FairLane({
+    ...{ name: 'calls of models', capacity: waitingMax.all, perKey: 1 },
+    ...{ waitingPerKey: waitingMax.ofSharer, waitingMax: waitingMax.all, waitMsMax: limits.waitMsMax },
+  });
 
   function renew(): void {
     renewScript.run(redis, [...held.values()].flat(), [leaseMs, ...held.keys()]).catch(() => undefined);
@@ -116,23 +138,32 @@ export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: str
     };
   }
 
+  async function ask(sharer: string, signal: AbortSignal, untilMs: number): Promise<Place | undefined> {
+    const leases = [`${prefix}:leases`, `${prefix}:${sharer}:leases`];
+    const keys = [...leases, `${prefix}:rate`, `${prefix}:${sharer}:rate`, `${prefix}:waiting`];
+    const id = randomUUID();
+    const { concurrencyMax, ratePerMinute, concurrencyOfSharerMax, ratePerMinuteOfSharer } = limits;
+    const ofEndpoint = [concurrencyMax, ratePerMinute];
+    const ofSharer = [concurrencyOfSharerMax, ratePerMinuteOfSharer];
+    const args = [id, leaseMs, ...ofEndpoint, ...ofSharer, sharer, askedMsMax];
+    let mayHold = false;
+    for (let ms = restMs.least; !signal.aborted && performance.now() < untilMs; ms = Math.min(2 * ms, restMs.most)) {
+      const answer = await takeScript.run(redis, keys, args).catch(() => undefined);
+      if (answer === 0) return hold(id, leases);
+      mayHold ||= answer === undefined;
+      const wishedMs = answer === undefined ? outageMs : Math.min(Number(answer), waitMsMax);
+      // Jitter: processes that wait for the same place must not ask together.
+      await pause(Math.max(ms, wishedMs) * (1 + Math.random() / 5), signal);
+    }
+    if (mayHold) void release(redis, leases, id);
+    return undefined;
+  }
+
   return {
     async take(sharer, signal) {
-      const leases = [`${prefix}:leases`, `${prefix}:${sharer}:leases`];
-      const keys = [...leases, `${prefix}:rate`, `${prefix}:${sharer}:rate`, `${prefix}:waiting`];
-      const id = randomUUID();
-      const { concurrencyMax, ratePerMinute, concurrencyOfSharerMax, ratePerMinuteOfSharer } = limits;
-      const ofEndpoint = [concurrencyMax, ratePerMinute];
-      const ofSharer = [concurrencyOfSharerMax, ratePerMinuteOfSharer];
-      const args = [id, leaseMs, ...ofEndpoint, ...ofSharer, sharer, askedMsMax];
       const untilMs = performance.now() + limits.waitMsMax;
-      while (!signal.aborted && performance.now() < untilMs) {
-        const answer = await takeScript.run(redis, keys, args).catch(() => outageMs);
-        if (answer === 0) return hold(id, leases);
-        // Jitter: callers that wait for the same place must not ask together.
-        await pause(Math.min(Number(answer), waitMsMax) * (1 + Math.random()), signal);
-      }
-      return undefined;
+      // The lane refuses a call that waits for too long, or whose signal is aborted.
+      return asking.run(sharer, () => ask(sharer, signal, untilMs), { waiter: { signal } }).catch(() => undefined);
     },
   };
 }

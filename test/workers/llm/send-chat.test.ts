@@ -265,6 +265,87 @@ describe('the places of an endpoint', () => {
     expect(await send(patient)).toMatchObject({ ok: false, code: 'provider_busy' });
   });
 
+  /** A connection of its own, and how often it has sent a script. `loses` tells of which its answer is lost. */
+  function countedRedis(loses: (asked: number) => boolean = () => false) {
+    const connection = connectWorkerRedis(inject('redisUrl'));
+    onTestFinished(() => connection.disconnect());
+    const counted = { asked: 0 };
+    const send = connection.evalsha.bind(connection);
+    const evalsha = async (...args: Parameters<typeof send>) => {
+      counted.asked++;
+      const isLost = loses(counted.asked);
+      const answer = await send(...args);
+      if (isLost) throw new Error('The answer was lost');
+      return answer;
+    };
+    return { connection: Object.assign(connection, { evalsha }), counted };
+  }
+
+  const oneByOne = { concurrencyMax: 1, concurrencyOfSharerMax: 1 };
+  const unaborted = new AbortController().signal;
+  beforeAll(async () => {
+    // Redis knows the script then.
+    (await llmOf('http://127.0.0.1:1/v1').places.take('first', unaborted))?.release();
+  });
+
+  test('are asked for by the first of the calls of a sharer that wait, and less and less often', async () => {
+    const { model, llm } = await endpoint([completion('hi')], oneByOne);
+    const holder = await llm.places.take('holder', unaborted);
+    onTestFinished(() => holder?.release());
+    const { connection, counted } = countedRedis();
+    const { places } = llmOf(model.url, { ...oneByOne, waitMsMax: 1_000 }, connection);
+    const taken = await Promise.all(Array.from({ length: 50 }, () => places.take('waiting', unaborted)));
+    expect(taken.every((each) => each === undefined)).toBe(true);
+    expect(counted.asked).toBeLessThan(15);
+  });
+
+  test('that become free are taken soon, in the order of the calls, without those that are aborted', async () => {
+    const { model, llm } = await endpoint([completion('hi')], oneByOne);
+    const holder = await llm.places.take('holder', unaborted);
+    const { connection, counted } = countedRedis();
+    const { places } = llmOf(model.url, oneByOne, connection);
+    const order: string[] = [];
+    const leaving = new AbortController();
+    const take = async (name: string, of = unaborted) => {
+      const place = await places.take('waiting', of);
+      order.push(name);
+      return place;
+    };
+    const [first, left, second] = [take('first'), take('left', leaving.signal), take('second')];
+    await until('it asks less often', 5_000, () => counted.asked > 6);
+    leaving.abort();
+    expect(await left).toBeUndefined();
+    holder?.release();
+    const freeAtMs = performance.now();
+    const place = await first;
+    expect(performance.now() - freeAtMs).toBeLessThan(500);
+    place?.release();
+    (await second)?.release();
+    expect(order).toEqual(['left', 'first', 'second']);
+  });
+
+  test('whose taking was not answered are the same places when they are asked for again', async () => {
+    const { model } = await endpoint([completion('hi')]);
+    const { connection, counted } = countedRedis((asked) => asked === 1);
+    const { places } = llmOf(model.url, { ...oneByOne, waitMsMax: 3_000 }, connection);
+    const place = await places.take('holder', unaborted);
+    expect([place !== undefined, counted.asked]).toEqual([true, 2]);
+    place?.release();
+    const next = await places.take('next', unaborted);
+    expect(next).toBeDefined();
+    next?.release();
+  });
+
+  test('whose taking was never answered are free again when the call gives up', async () => {
+    const { model, llm } = await endpoint([completion('hi')], { ...oneByOne, waitMsMax: 3_000 });
+    const { connection } = countedRedis(() => true);
+    const { places } = llmOf(model.url, { ...oneByOne, waitMsMax: 100 }, connection);
+    expect(await places.take('holder', unaborted)).toBeUndefined();
+    const next = await llm.places.take('next', unaborted);
+    expect(next).toBeDefined();
+    next?.release();
+  });
+
   test('leave nothing in Redis that does not expire within the time of a lease', async () => {
     const { llm } = await endpoint([completion('hi')]);
     const place = await llm.places.take('holder', new AbortController().signal);
