@@ -1,6 +1,7 @@
 import { insertRows } from '../../src/domains/optimization/row-store.ts';
 import type { Run } from '../../src/domains/optimization/run.ts';
-import { insertRun, type RunRow, toRun } from '../../src/domains/optimization/run-store.ts';
+import { type RunRow, toRun } from '../../src/domains/optimization/run-row.ts';
+import { insertRun } from '../../src/domains/optimization/run-store.ts';
 import type { SearchConfig } from '../../src/domains/prompt-search/search/ports.ts';
 import { newId, type ProjectId } from '../../src/lib/ids.ts';
 import type { Postgres } from '../../src/stores/postgres/client.ts';

@@ -5,7 +5,7 @@ import { type Lease, underLease } from './lease.ts';
 import { loseOpenCalls } from './lease-store.ts';
 import type { Run } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
-import { type RunRow, toRun } from './run-store.ts';
+import { type RunRow, toRun } from './run-row.ts';
 
 /** How a run ends. */
 export type Ending =

@@ -3,7 +3,7 @@ import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { type Lease, leaseMs, underLease } from './lease.ts';
 import type { Run, RunState } from './run.ts';
-import { type RunRow, toRun } from './run-store.ts';
+import { type RunRow, toRun } from './run-row.ts';
 
 /**
  * Takes a run that has not ended and that no living worker has. The calls that an earlier worker left

@@ -1,8 +1,9 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { CandidateStatus } from '../prompt-search/index.ts';
-import type { CandidateCounts, Run, RunState } from './run.ts';
-import { type RunKey, type RunRow, toRun } from './run-store.ts';
+import type { CandidateCounts, Run, RunState, RunSummary } from './run.ts';
+import { type RunSummaryRow, toRunSummary } from './run-row.ts';
+import type { RunKey } from './run-store.ts';
 
 export interface RunFilters extends Pick<RunKey, 'projectId' | 'promptId'> {
   status?: RunState | undefined;
@@ -12,9 +13,21 @@ export interface RunFilters extends Pick<RunKey, 'projectId' | 'promptId'> {
 
 /** A run with how many candidates have which status. */
 export interface ListedRun {
-  run: Run;
+  run: RunSummary;
   counts: CandidateCounts;
 }
+
+const columns = [
+  ...['id', 'project_id', 'prompt_id', 'base_version', 'state', 'outcome', 'finish_reason', 'applied_version'],
+  ...['applied_candidate_id', 'created_by_type', 'created_by_id', 'created_at', 'started_at', 'finished_at'],
+  ...['used_calls', 'used_nano_usd', 'task_calls', 'reflect_calls', 'judge_calls', 'input_tokens', 'output_tokens'],
+  'usage_estimated',
+];
+/** What lists show of large values: a config has metrics and guidance, a decision has hundreds of candidates. */
+const membersOfLarge = `json_build_object('algorithm', algorithm) as config,
+  json_build_object('estimated_cost_usd', plan->'estimated_cost_usd') as plan,
+  case when decision is not null then json_build_object('score', decision->'score', 'delta', decision->'delta') end as decision,
+  json_build_object('fraction', progress->'fraction') as progress`;
 
 /** Lists runs of a prompt by their creation. Ids sort by it. */
 export async function listRuns(
@@ -24,13 +37,13 @@ export async function listRuns(
 ): Promise<ListedRun[]> {
   const query = matching(postgres, filters).orderBy('id', direction).limit(limit);
   if (afterId !== undefined) query.where('id', direction === 'desc' ? '<' : '>', afterId);
-  const rows = await query.select<RunRow[]>('*');
+  const rows = await query.select<RunSummaryRow[]>(...columns, postgres.raw(membersOfLarge));
   const counts = await countCandidates(
     postgres,
     filters.projectId,
     rows.map(({ id }) => id),
   );
-  return rows.map((row) => ({ run: toRun(row), counts: counts.get(row.id) ?? {} }));
+  return rows.map((row) => ({ run: toRunSummary(row), counts: counts.get(row.id) ?? {} }));
 }
 
 /** Counts the runs that match filters. */

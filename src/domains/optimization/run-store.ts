@@ -1,48 +1,9 @@
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import { parseUsd } from '../../lib/money.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { SearchConfig } from '../prompt-search/index.ts';
 import { prunedAtOnce, tablesOfRun } from './queue-store.ts';
-import { activeStates, callsMax, type Run, type RunState } from './run.ts';
-
-export interface RunRow {
-  id: string;
-  workspace_id: WorkspaceId;
-  project_id: ProjectId;
-  prompt_id: string;
-  base_version: number;
-  config: SearchConfig;
-  options: Run['options'];
-  plan: Run['plan'];
-  state: RunState;
-  outcome: Run['outcome'];
-  finish_reason: Run['finishReason'];
-  error: Run['error'];
-  warnings: Run['warnings'];
-  decision: Run['decision'];
-  progress: Run['progress'];
-  score_history: Run['scoreHistory'];
-  created_by_type: string;
-  created_by_id: string | null;
-  created_at: Date;
-  started_at: Date | null;
-  finished_at: Date | null;
-  revision: number;
-  applied_version: number | null;
-  applied_candidate_id: string | null;
-  budget_reservation_id: string | null;
-  attempt: number;
-  losses: number;
-  used_calls: number;
-  limit_nano_usd: string | null;
-  used_nano_usd: string;
-  task_calls: number;
-  reflect_calls: number;
-  judge_calls: number;
-  input_tokens: string;
-  output_tokens: string;
-  usage_estimated: boolean;
-}
+import { activeStates, callsMax, type Run } from './run.ts';
+import { type RunRow, toRun } from './run-row.ts';
 
 export type NewRun = Pick<
   Run,
@@ -198,47 +159,4 @@ export async function deleteRunRow(transaction: Postgres, { projectId, id }: Run
   const run = transaction('optimization_runs_with_deleted').where({ project_id: projectId, id });
   if (rows.length <= prunedAtOnce) await run.delete();
   else await run.update({ deleted_at: transaction.raw('clock_timestamp()') });
-}
-
-/** Converts a row to a run. */
-export function toRun(row: RunRow): Run {
-  return {
-    id: row.id,
-    workspaceId: row.workspace_id,
-    projectId: row.project_id,
-    promptId: row.prompt_id,
-    baseVersion: row.base_version,
-    config: row.config,
-    options: row.options,
-    plan: row.plan,
-    state: row.state,
-    outcome: row.outcome,
-    finishReason: row.finish_reason,
-    error: row.error,
-    warnings: row.warnings,
-    decision: row.decision,
-    progress: row.progress,
-    scoreHistory: row.score_history,
-    createdBy: { type: row.created_by_type, id: row.created_by_id },
-    createdAt: row.created_at,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    revision: row.revision,
-    appliedVersion: row.applied_version,
-    appliedCandidateId: row.applied_candidate_id,
-    reservationId: row.budget_reservation_id,
-    attempt: row.attempt,
-    losses: row.losses,
-    costLimitNanoUsd: row.limit_nano_usd === null ? null : BigInt(row.limit_nano_usd),
-    usage: {
-      calls: row.used_calls,
-      taskCalls: row.task_calls,
-      reflectCalls: row.reflect_calls,
-      judgeCalls: row.judge_calls,
-      inputTokens: Number(row.input_tokens),
-      outputTokens: Number(row.output_tokens),
-      costNanoUsd: BigInt(row.used_nano_usd),
-      estimated: row.usage_estimated,
-    },
-  };
 }

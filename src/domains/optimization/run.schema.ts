@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatUsd } from '../../lib/money.ts';
 import type { Decision, Interval } from '../prompt-search/index.ts';
 import { configSchema, configToWire, pathOfRun } from './config.schema.ts';
-import { algorithms, type CandidateCounts, outcomes, type Run, runStates } from './run.ts';
+import { algorithms, type CandidateCounts, outcomes, type Run, type RunSummary, runStates } from './run.ts';
 
 const time = z.iso.datetime();
 const usd = z.string().meta({ description: 'US dollars as a decimal string', example: '0.410000' });
@@ -112,7 +112,7 @@ export const createdRunSchema = z
   .meta({ id: 'CreatedOptimizationRun' });
 
 /** Converts a run to its API form in lists. */
-export function runToWire(run: Run, counts: CandidateCounts): z.infer<typeof runSchema> {
+export function runToWire(run: RunSummary, counts: CandidateCounts): z.infer<typeof runSchema> {
   const { usage, decision, createdBy } = run;
   return {
     ...identityToWire(run),
@@ -154,7 +154,7 @@ export function createdRunToWire(run: Run): z.infer<typeof createdRunSchema> {
   return { ...identityToWire(run), status, config: configToWire(config, run), plan, warnings: [...warnings] };
 }
 
-function identityToWire(run: Run) {
+function identityToWire(run: Pick<Run, 'id' | 'projectId' | 'promptId' | 'baseVersion' | 'createdAt'>) {
   const { id, promptId, baseVersion, createdAt } = run;
   const links = { self: pathOfRun(run) };
   return {
@@ -164,7 +164,7 @@ function identityToWire(run: Run) {
   };
 }
 
-function scoreToWire(decision: Decision | null): z.infer<typeof scoreSchema> | null {
+function scoreToWire(decision: Pick<Decision, 'score'> | null): z.infer<typeof scoreSchema> | null {
   if (decision === null || decision.score === null) return null;
   const { split, n, base, best, delta } = decision.score;
   return { split, n, base: toInterval(base), best: toInterval(best), delta: { ...toInterval(delta), p: delta.p } };

@@ -87,6 +87,16 @@ export interface Run {
   usage: RunUsage;
 }
 
+/** What lists show of a run. */
+export interface RunSummary
+  extends Pick<Run, 'id' | 'projectId' | 'promptId' | 'baseVersion' | 'state' | 'outcome' | 'finishReason' | 'usage'>,
+    Pick<Run, 'createdBy' | 'createdAt' | 'startedAt' | 'finishedAt' | 'appliedVersion' | 'appliedCandidateId'> {
+  config: Pick<SearchConfig, 'algorithm'>;
+  plan: Pick<RunPlan, 'estimated_cost_usd'>;
+  decision: Pick<Decision, 'score' | 'delta'> | null;
+  progress: Pick<RunProgress, 'fraction'>;
+}
+
 export interface RunUsage {
   calls: number;
   taskCalls: number;

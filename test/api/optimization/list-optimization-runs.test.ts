@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../../src/lib/ids.ts';
+import { listRuns } from '../../../src/domains/optimization/run-list-store.ts';
+import { newId, type ProjectId } from '../../../src/lib/ids.ts';
 import { expectProblem, newProject } from '../../support/api.ts';
 import { finishedRun, newOptimizablePrompt, type RunWire, useOptimizationApi } from '../../support/optimization.ts';
 import type { WirePage } from '../../support/prompt-api.ts';
@@ -56,6 +57,20 @@ describe('200', () => {
       created_by: expect.stringMatching(/^key_/),
     });
     expect(body.data[0]?.finished_at).toMatch(/Z$/);
+  });
+
+  test('of a large config, decision or history, only what the list shows is read', async () => {
+    const run = await it.newRun({ body: { search: { guidance: 'x'.repeat(4_000) } } });
+    await finishedRun(it.api, it.project, run);
+    const { postgres } = it.api;
+    const read: unknown[] = [];
+    const note = (_rows: unknown, { response }: { response: { rows: unknown[] } }) => read.push(...response.rows);
+    postgres.on('query-response', note);
+    const filters = { projectId: it.project.id as ProjectId, promptId: run.prompt_id };
+    const [listed] = await listRuns(postgres, filters, { direction: 'desc', afterId: undefined, limit: 2 });
+    postgres.off('query-response', note);
+    expect(listed?.run).toMatchObject({ id: run.run_id, config: { algorithm: 'reflective' } });
+    expect(JSON.stringify(read).length).toBeLessThan(3_000);
   });
 
   test('runs can be chosen by status, outcome and algorithm, and counted', async () => {
