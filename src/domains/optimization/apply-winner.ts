@@ -1,4 +1,4 @@
-import { AppError, UnavailableError } from '../../lib/errors.ts';
+import { AppError, RateLimitedError, UnavailableError } from '../../lib/errors.ts';
 import type { AuditActor } from '../audit/index.ts';
 import type { Decision } from '../prompt-search/index.ts';
 import { type ApplyRunDeps, applyCandidate } from './apply-run.ts';
@@ -7,8 +7,9 @@ import type { Run, RunWarning } from './run.ts';
 
 /**
  * Makes a version of the winner on behalf of the run's creator, while the lease is held and the run
- * is not to be cancelled. A version that cannot be made, as of a prompt that has changed, is a warning.
- * @throws UnavailableError, LeaseLost, Cancelled
+ * is not to be cancelled. A version that cannot be made, as of a prompt that has changed, is a warning. It may run again:
+ * a run has one version.
+ * @throws UnavailableError, RateLimitedError `workspace_busy`, LeaseLost, Cancelled
  */
 export async function applyWinner(
   deps: ApplyRunDeps,
@@ -19,7 +20,8 @@ export async function applyWinner(
     await applyCandidate(deps, { project: run, actor, run, lease, candidateId: decision.winnerId, force: false });
     return undefined;
   } catch (error) {
-    if (!(error instanceof AppError) || error instanceof UnavailableError) throw error;
+    const isPassing = error instanceof UnavailableError || error instanceof RateLimitedError;
+    if (!(error instanceof AppError) || isPassing) throw error;
     return { code: error.code, message: `The winner was not applied. ${error.message}` };
   }
 }

@@ -22,6 +22,7 @@ import { keepLease } from './keep-lease.ts';
 import { Cancelled, type Lease, LeaseLost } from './lease.ts';
 import { claimRun, releaseLease } from './lease-store.ts';
 import { storeHoldoutReserve } from './ledger-store.ts';
+import { patiently } from './patiently.ts';
 import { awaitStored, type RecordCallDeps, recordCall } from './record-call.ts';
 import { listRows } from './row-store.ts';
 import type { Run, RunWarning } from './run.ts';
@@ -114,7 +115,7 @@ async function searchAndEnd(deps: RunOptimizationDeps, attempt: Attempt): Promis
   await awaitCalls(deps.calls, run, { msMax: storedMsMax, signal });
   signal.throwIfAborted();
   if (run.options.apply === 'if_improved' && decision.outcome === 'improved') {
-    const warning = await deps.applyWinner({ run, lease, decision });
+    const warning = await patiently(signal, () => deps.applyWinner({ run, lease, decision }));
     if (warning !== undefined) writer.warn(warning);
   }
   await writer.flush(ports.callsUsed());
