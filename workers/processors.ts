@@ -11,7 +11,7 @@ import {
 } from '../src/domains/ingestion/jobs.ts';
 import { type OptimizationJobs, pruneRuns, type ResumeRunsDeps, resumeRuns } from '../src/domains/optimization/jobs.ts';
 import { type SettleUsageDeps, settleMonthlyUsage } from '../src/domains/quotas/jobs.ts';
-import { type MergeDataPartsDeps, mergeDataParts } from '../src/domains/spans/jobs.ts';
+import { boundMerges, type MergeDataPartsDeps, mergeDataParts } from '../src/domains/spans/jobs.ts';
 import { type ReconcileSummariesDeps, reconcileSummaries } from '../src/domains/summaries/jobs.ts';
 import { pruneEvents, pruneWebhooks } from '../src/domains/webhooks/jobs.ts';
 import type { JobName, jobCatalog } from '../src/queue/job-catalog.ts';
@@ -58,6 +58,7 @@ export const processors = {
   pruneQuarantine: (deps) => pruneQuarantine(deps),
   pruneChanges: (deps) => pruneChanges(deps.postgres),
   mergeDataParts: (deps) => mergeDataParts(deps, { restS: 10 }),
+  boundMerges: (deps) => boundMerges(deps),
   reconcileSummaries: (deps) => reconcileSummaries(deps, { nowMs: deps.clock.nowMs() }),
   checkBudgets: (deps) => checkBudgets(deps, { nowMs: deps.clock.nowMs() }),
   runOptimization: async (deps, _job, payload) => (await deps.optimization()).run(payload),

@@ -150,6 +150,14 @@ export const jobCatalog = {
     attempts: 1,
     removeOnComplete: true,
   },
+  boundMerges: {
+    queue: 'merge-bounds',
+    concurrency: 1,
+    everyMs: 5_000,
+    payload: z.strictObject({}),
+    attempts: 1,
+    removeOnComplete: true,
+  },
   reconcileSummaries: {
     queue: 'summaries',
     concurrency: 1,

@@ -131,6 +131,8 @@ export function identityTriesKey(jobId: string): string {
 export const workerFiguresKey = 'promptlane:worker-figures';
 /** Set of the projects that have sent log records. */
 export const logProjectsKey = 'promptlane:log-projects';
+/** Returns the key that exists while merges of a table of a ClickHouse server leave out the index of words. */
+export const wordsLeftOutKey = (table: string) => `promptlane:words-left-out:${table}`;
 /** The time up to which older spans have been compared with executions. */
 export const summariesSweptKey = 'promptlane:summaries-swept-ms';
 /** The milliseconds of the slice of spans that is compared next. */
