@@ -42,6 +42,17 @@ describe('201', () => {
     ]);
   });
 
+  test('numbers of very many digits take no more bytes than were sent, and come back', async () => {
+    const metadata = { numbers: Array.from({ length: 1_000 }, () => 9e307), small: 5e-324 };
+    const { id, ...given } = await newFeedback(api, project, onTrace({ metadata }));
+    expect(given.metadata).toEqual(metadata);
+    const [stored] = await api
+      .postgres('feedback')
+      .where({ id })
+      .select(api.postgres.raw('octet_length(metadata::text)'));
+    expect(stored).toEqual({ octet_length: JSON.stringify(metadata).length });
+  });
+
   test.each([
     [{ rating: 'up' }, 1],
     [{ rating: 'down' }, 0],
