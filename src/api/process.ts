@@ -155,9 +155,9 @@ export function createApiProcess(config: Config): ApiProcess {
     endpoints,
     headers: () => unlimitedHeaders('none'),
     sharerOf: (request, principal) => sharerOf(principal, networkOf(request.socket.remoteAddress)),
-    authorize: (request, endpoint, params, bodyCredential) =>
+    authorize: (request, endpoint, params, credential) =>
       refusedCredentials.count(networkOf(request.socket.remoteAddress), () =>
-        authorize(authentication, request, endpoint.access, params, bodyCredential),
+        authorize(authentication, request, endpoint.access, params, credential),
       ),
     admit: (_request, response, { rateClass, metered }, principal) => {
       const limited = limitedWorkspaceOf(principal);

@@ -8,19 +8,22 @@ import type { IdempotencyStore } from './idempotent-request.ts';
 import type { WhyStuck } from './request-lanes.ts';
 import type { PathParams } from './validate.ts';
 
+/** How the credential of a request is found and judged. */
+export interface CredentialOptions {
+  /** Reads the credential in the `credentialField` of the contract. */
+  inBody?: (() => Promise<string | undefined>) | undefined;
+  /** A token must not have expired at this time. Default: now. */
+  atMs?: number | undefined;
+}
+
 export interface AppOptions<P> {
   endpoints: readonly Endpoint<P>[];
   /**
    * Authenticates and authorizes the caller. Runs before the body is read, for every endpoint that
-   * is not open. `bodyCredential` reads the credential in the `credentialField` of the contract.
+   * is not open, and again for requests that last.
    * @throws AppError when the caller may not call the endpoint
    */
-  authorize: (
-    req: Request,
-    endpoint: Endpoint<P>,
-    params: PathParams,
-    bodyCredential: (() => Promise<string | undefined>) | undefined,
-  ) => Promise<P>;
+  authorize: (req: Request, endpoint: Endpoint<P>, params: PathParams, credential: CredentialOptions) => Promise<P>;
   /**
    * Applies rate limits and quotas. Runs after `authorize` and before the body is read, for every
    * endpoint. May set headers.
@@ -39,8 +42,8 @@ export interface AppOptions<P> {
   /** Limits the memory of request bodies. Default: a new instance. */
   intake?: BodyIntake;
   /**
-   * Stores responses for `Idempotency-Key`. `tenantOf` returns the project or workspace that a key
-   * belongs to.
+   * Stores responses for `Idempotency-Key`. `tenantOf` returns the project or workspace, and the user, that
+   * a key belongs to.
    */
   idempotency?: { store: IdempotencyStore; tenantOf: (principal: P, params: PathParams) => string };
   /**

@@ -43,6 +43,12 @@ export interface CommonCall<P> {
    * `createApp`.
    */
   reauthorize: () => Promise<void>;
+  /**
+   * Decides again whether the caller may do this, unless that was decided within the last half second. It is for requests
+   * that last, because of their body, their turn or their answer: a token that expires meanwhile stays valid. It is done
+   * after {@link receive}, and before the handler of a JSON endpoint. Throws as `reauthorize`.
+   */
+  recheck: () => Promise<void>;
 }
 export interface RawCall<P> extends CommonCall<P> {
   /**
@@ -93,6 +99,7 @@ interface Parsed<A extends Access, P, Params extends z.ZodObject, Query extends 
   setHeaders: (headers: Headers) => void;
   receive: (bytesMax: number) => Promise<Buffer>;
   reauthorize: () => Promise<void>;
+  recheck: () => Promise<void>;
   /** The entity tags in `If-Match`, for `requireMatch`. */
   ifMatch: IfMatch | undefined;
 }
@@ -181,42 +188,46 @@ function parseCommon<A extends Access, P, Params extends z.ZodObject, Query exte
 ): Parsed<A, P, Params, Query> {
   const params = parseParams((spec.params ?? noFields) as Params, raw.params);
   const query = parseQuery((spec.query ?? noFields) as Query, raw.query);
-  // Safe: the pipeline refuses a call without a principal unless the access is open.
-  const parsed = new ParsedCall(raw, raw.principal as PrincipalFor<A, P>, params, query);
+  const parsed = new ParsedCall<PrincipalFor<A, P>, typeof params, typeof query>(raw, params, query);
   if (changesUntagged(spec) && parsed.ifMatch !== '*') requireMatch(parsed.ifMatch, undefined);
   return parsed;
 }
 
 /**
- * A class because of its getter: with a getter in an object literal, V8 keeps a map for every
+ * A class because of its getters: with a getter in an object literal, V8 keeps a map for every
  * single call, and with it the request.
  */
 class ParsedCall<Principal, Params, Query> {
   readonly params: Params;
   readonly query: Query;
   readonly headers: IncomingHttpHeaders;
-  readonly principal: Principal;
   readonly requestId: string;
   readonly setHeaders: (headers: Headers) => void;
   readonly receive: (bytesMax: number) => Promise<Buffer>;
   readonly reauthorize: () => Promise<void>;
+  readonly recheck: () => Promise<void>;
   readonly ifMatch: IfMatch | undefined;
   readonly #raw: CommonCall<unknown>;
 
-  constructor(raw: CommonCall<unknown>, principal: Principal, params: Params, query: Query) {
+  constructor(raw: CommonCall<unknown>, params: Params, query: Query) {
     this.params = params;
     this.query = query;
     this.headers = raw.headers;
-    this.principal = principal;
     this.requestId = raw.requestId;
     this.setHeaders = raw.setHeaders;
     this.receive = raw.receive;
     this.reauthorize = raw.reauthorize;
+    this.recheck = raw.recheck;
     this.ifMatch = parseIfMatch(raw.headers['if-match']);
     this.#raw = raw;
   }
 
   get signal(): AbortSignal {
     return this.#raw.signal;
+  }
+
+  /** Safe: the pipeline refuses a call without a principal unless the access is open. A recheck can replace it. */
+  get principal(): Principal {
+    return this.#raw.principal as Principal;
   }
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import { countHeavy, heavyTurn } from '../lib/heavy-turns.ts';
@@ -11,11 +10,11 @@ import type { BodyIntake } from './body-intake.ts';
 import { convertList } from './convert-list.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { digestRequest } from './digest-request.ts';
-import type { CommonCall, Endpoint, Headers, RawCall, Result } from './endpoint.ts';
+import type { CommonCall, Endpoint, RawCall, Result } from './endpoint.ts';
 import { answerError } from './error-handler.ts';
 import { answerOnce, isIdempotent, readIdempotencyKey } from './idempotency.ts';
-import { parseQueryString, type QueryValues } from './query.ts';
 import { bodyBytesMaxDefault, RequestBody } from './request-body.ts';
+import { Call, closed } from './request-call.ts';
 import { contextOf, setHeaders } from './request-context.ts';
 import type { RequestLanes } from './request-lanes.ts';
 import { prepareAnswer, sendAnswer } from './send-result.ts';
@@ -99,8 +98,8 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   const readBody = () => body.readJson(bodyBytesMax, cors);
   const credential = credentialField === undefined ? undefined : () => readBody().then(textAt(credentialField));
   try {
-    const authorize = async () =>
-      'open' in endpoint.access ? undefined : options.authorize(req, endpoint, params, credential);
+    const authorize = async (atMs?: number) =>
+      'open' in endpoint.access ? undefined : options.authorize(req, endpoint, params, { inBody: credential, atMs });
     const principal = await authorize();
     await options.admit?.(req, res, endpoint, principal);
     const sharer = options.sharerOf?.(req, principal) ?? everybody;
@@ -109,7 +108,10 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     context.sharer = sharer;
     const call = new Call({ req, res, params, principal, body, authorize });
     if (endpoint.kind === 'raw') {
-      await options.lanes.run(endpoint, { sharer, waiter: call, bodyBytes: 0 }, () => endpoint.call(req, res, call));
+      await options.lanes.run(endpoint, { sharer, waiter: call, bodyBytes: 0 }, async () => {
+        await call.recheck();
+        await endpoint.call(req, res, call);
+      });
       return;
     }
     options.lanes.requireAnswersRead(endpoint, sharer);
@@ -138,63 +140,9 @@ function textAt(field: string): (body: unknown) => string | undefined {
   };
 }
 
-interface CallParts<P> {
-  req: Request;
-  res: Response;
-  params: PathParams;
-  principal: P | undefined;
-  body: RequestBody;
-  authorize: () => Promise<P | undefined>;
-}
-
-/**
- * A class because of its getter: an object literal would create the getter again for every request,
- * which is expensive. See `ParsedCall`.
- */
-class Call<P> implements CommonCall<P> {
-  readonly params: PathParams;
-  readonly query: QueryValues;
-  readonly headers: IncomingHttpHeaders;
-  readonly principal: P | undefined;
-  readonly requestId: string;
-  readonly setHeaders: (headers: Headers) => void;
-  readonly receive: (bytesMax: number) => Promise<Buffer>;
-  readonly reauthorize: () => Promise<void>;
-  readonly #res: Response;
-  #signal: AbortSignal | undefined;
-
-  constructor({ req, res, params, principal, body, authorize }: CallParts<P>) {
-    this.params = params;
-    const queryStart = req.url.indexOf('?');
-    this.query = parseQueryString(queryStart < 0 ? '' : req.url.slice(queryStart));
-    this.headers = req.headers;
-    this.principal = principal;
-    this.requestId = contextOf(res).requestId;
-    this.setHeaders = (headers) => setHeaders(res, headers);
-    this.receive = (bytesMax) => body.receive(bytesMax);
-    this.reauthorize = async () => void (await authorize());
-    this.#res = res;
-  }
-
-  get signal(): AbortSignal {
-    this.#signal ??= closeSignal(this.#res);
-    return this.#signal;
-  }
-}
-
-/** Used as the abort reason, because the default reason captures a stack trace on every request. */
-const closed = new Error('The response was sent or the client has disconnected');
-
 /** Returns whether this is the error that Node's own functions throw for an aborted signal. */
 function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
-}
-
-function closeSignal(res: Response): AbortSignal {
-  const controller = new AbortController();
-  if (res.closed) controller.abort(closed);
-  else res.once('close', () => controller.abort(closed));
-  return controller.signal;
 }
 
 /**
@@ -212,6 +160,7 @@ function onceFor<P>(
     lanes.run(endpoint, { sharer, waiter: call, bodyBytes: held.bytes }, async () => {
       // Answers to other writes were sent while the body arrived and the request waited.
       lanes.requireAnswersRead(endpoint, sharer);
+      await call.recheck();
       const result = await handle();
       await heavyTurn(sharer);
       return result;

@@ -11,9 +11,9 @@ import type { FeedbackTokenPrincipal } from './principal.ts';
 export async function admitFeedbackToken(
   { apiKeyPepper, tenancy }: Pick<AuthenticateDeps, 'apiKeyPepper' | 'tenancy'>,
   token: string,
-  sentIn: FeedbackTokenPrincipal['sentIn'],
+  { sentIn, atMs }: Pick<FeedbackTokenPrincipal, 'sentIn'> & { atMs: number },
 ): Promise<FeedbackTokenPrincipal> {
-  const grant = readFeedbackToken(apiKeyPepper, token);
+  const grant = readFeedbackToken(apiKeyPepper, token, atMs);
   const project = grant && (await tenancy.findProject(grant.projectId));
   if (grant === undefined || project === undefined) {
     throw new UnauthenticatedError('invalid_credentials', 'The feedback token is not valid or expired.');

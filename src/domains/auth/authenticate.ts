@@ -28,17 +28,17 @@ export type Identity =
   | { type: 'user'; record: UserRecord; home: Membership };
 
 /**
- * Returns the identity of a credential.
+ * Returns the identity of a credential. A token must not have expired at `atMs`, and a key must not have expired now.
  * @throws UnauthenticatedError with the same message for every invalid credential of a kind
  * @throws ForbiddenError when the token names an organization that the user does not belong to
  */
 export async function authenticate(
   deps: AuthenticateDeps,
   { kind, value }: Credential,
-  address: string | undefined,
+  { address, atMs }: { address: string | undefined; atMs: number },
 ): Promise<Identity> {
   if (kind === 'admin_key') return authenticateAdmin(deps, value);
-  return kind === 'api_key' ? authenticateApiKey(deps, value, address) : authenticateToken(deps, value);
+  return kind === 'api_key' ? authenticateApiKey(deps, value, address) : authenticateToken(deps, value, atMs);
 }
 
 function authenticateAdmin(deps: AuthenticateDeps, adminKey: string): Identity {
@@ -73,8 +73,8 @@ async function findApiKey(
   return unknownKeys.find(lookupId, address, () => tenancy.findApiKey(lookupId));
 }
 
-async function authenticateToken(deps: AuthenticateDeps, token: string): Promise<Identity> {
-  const claims = await deps.verifyToken(token);
+async function authenticateToken(deps: AuthenticateDeps, token: string, atMs: number): Promise<Identity> {
+  const claims = await deps.verifyToken(token, atMs);
   const record = claims && (await deps.tenancy.findUser(claims));
   // The token of a deleted user is handled like an expired one.
   if (claims === undefined || record === undefined || record.deleted) {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { CredentialOptions } from '../../http/app-options.ts';
 import type { Access } from '../../http/endpoint.ts';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import { networkOf } from '../../lib/network-of.ts';
@@ -16,8 +17,8 @@ type Params = Readonly<Record<string, string>>;
 
 /**
  * Decides before the body is read whether a request may reach its handler. A project or workspace
- * of another owner gets the same 404 as one that does not exist. Only a route with a
- * `bodyCredential`, which reads a feedback token from the body, takes feedback tokens.
+ * of another owner gets the same 404 as one that does not exist. Only a route with `inBody`, which reads a feedback
+ * token from the body, takes feedback tokens.
  * @throws UnauthenticatedError, ForbiddenError or NotFoundError
  */
 export async function authorize(
@@ -25,16 +26,18 @@ export async function authorize(
   request: Pick<IncomingMessage, 'rawHeaders' | 'socket'>,
   access: Access,
   params: Params,
-  bodyCredential?: () => Promise<string | undefined>,
+  { inBody, atMs = Date.now() }: CredentialOptions = {},
 ): Promise<Principal> {
   if ('open' in access) return { type: 'anonymous' };
-  if (bodyCredential !== undefined) {
+  if (inBody !== undefined) {
     const sent = findCredential(request);
-    const token = sent === undefined ? await bodyCredential() : sent.value;
+    const token = sent === undefined ? await inBody() : sent.value;
     const isForFeedback = sent === undefined || (sent.kind === 'token' && looksLikeFeedbackToken(sent.value));
-    if (token !== undefined && isForFeedback) return admitFeedbackToken(deps, token, sent ? 'header' : 'body');
+    if (token !== undefined && isForFeedback)
+      return admitFeedbackToken(deps, token, { sentIn: sent ? 'header' : 'body', atMs });
   }
-  const caller = await authenticate(deps, credentialOf(request), networkOf(request.socket.remoteAddress));
+  const address = networkOf(request.socket.remoteAddress);
+  const caller = await authenticate(deps, credentialOf(request), { address, atMs });
   if (caller.type === 'admin') return admitAdmin(deps, params);
   return caller.type === 'api_key' ? admitApiKey(caller, access, params) : admitUser(deps, caller, access, params);
 }

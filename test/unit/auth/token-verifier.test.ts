@@ -55,6 +55,13 @@ describe('a token that is right', () => {
   });
 });
 
+test('a token that has expired is refused, also after it was accepted for an earlier time', async () => {
+  const token = hs({ ...good, exp: nowS - 60 });
+  expect(await verify(token)).toBeUndefined();
+  expect(await verify(token, (nowS - 61) * 1_000)).toMatchObject({ subject: 'user_1' });
+  expect(await verify(token)).toBeUndefined();
+});
+
 describe('a token that is wrong', () => {
   test.each<[string, string]>([
     ['alg none, unsigned', signToken({ alg: 'none' }, good, undefined)],

@@ -8,10 +8,10 @@ import { PublishedKeys } from './published-keys.ts';
 import { readTokenHeader, type TokenHeader } from './token-header.ts';
 
 /**
- * Verifies a token. Resolves to undefined for every invalid token.
+ * Verifies a token. Resolves to undefined for every invalid token, and for one that had expired at `atMs`, by default now.
  * @throws UnavailableError when its key cannot be fetched
  */
-export type VerifyToken = (token: string) => Promise<TokenClaims | undefined>;
+export type VerifyToken = (token: string, atMs?: number) => Promise<TokenClaims | undefined>;
 
 const tokenCharsMax = 8_192;
 const clockToleranceS = 5;
@@ -29,16 +29,16 @@ export function createTokenVerifier(config: JwtConfig, logger: Logger): VerifyTo
   const keyOf = async (header: TokenHeader) => (header.alg === 'HS256' ? secret : published?.find(header));
   const remembered = new LRUCache<string, { claims: TokenClaims; untilMs: number }>({ max: rememberedMax });
 
-  return async (token) => {
+  return async (token, atMs = Date.now()) => {
     if (token.length > tokenCharsMax) return undefined;
     const digest = createHash('sha256').update(token).digest('base64');
     const known = remembered.get(digest);
-    if (known !== undefined && Date.now() < known.untilMs) return known.claims;
+    if (known !== undefined && Date.now() < known.untilMs && atMs < known.claims.expiresAtMs) return known.claims;
     const header = readTokenHeader(token);
     const key = header && (await keyOf(header));
-    const claims = header && key && verify(token, key, header, config);
+    const claims = header && key && verify(token, key, { ...header, atMs }, config);
     if (claims === undefined) return undefined;
-    remembered.set(digest, { claims, untilMs: Math.min(Date.now() + rememberedMs, claims.expiresAtMs) });
+    remembered.set(digest, { claims, untilMs: Date.now() + rememberedMs });
     return claims;
   };
 }
@@ -46,12 +46,13 @@ export function createTokenVerifier(config: JwtConfig, logger: Logger): VerifyTo
 function verify(
   token: string,
   key: KeyObject,
-  { alg }: TokenHeader,
+  { alg, atMs }: Pick<TokenHeader, 'alg'> & { atMs: number },
   { issuers, audiences }: JwtConfig,
 ): TokenClaims | undefined {
   try {
     const payload = jsonwebtoken.verify(token, key, {
       algorithms: [alg],
+      clockTimestamp: Math.floor(atMs / 1_000),
       clockTolerance: clockToleranceS,
       ...(isFilled(issuers) && { issuer: issuers }),
       ...(isFilled(audiences) && { audience: audiences }),

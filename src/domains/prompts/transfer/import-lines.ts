@@ -40,6 +40,12 @@ export interface ImportDeps {
   changed?: ChangeHook | undefined;
 }
 
+interface ImportInput extends Acting {
+  dryRun: boolean;
+  /** Throws when the caller may not import any more: after the body has arrived, and before the commit. */
+  recheck: () => Promise<void>;
+}
+
 export interface ImportReport {
   parts: Merged;
   prompts: Merged;
@@ -54,15 +60,17 @@ export interface ImportReport {
  * transaction begins after the request body has arrived and `lane` grants a turn.
  * @throws InvalidError with line numbers, ConflictError, TooLargeError, MalformedError
  * @throws UnsupportedMediaTypeError, RateLimitedError, UnavailableError
+ * @throws the errors of `recheck`
  */
 export async function importLines(
   deps: ImportDeps & { lane: FairLane },
-  input: Acting & { dryRun: boolean; req: IncomingMessage },
+  input: ImportInput & { req: IncomingMessage },
 ): Promise<ImportReport> {
   const { req, project, waiter } = input;
   const encoding = lineEncodingOf(req.headers['content-encoding']);
   const file = await spoolBody(req, sentBytesMax);
   try {
+    await input.recheck();
     const report = await deps.lane.run(project.workspaceId, () => importFile(deps, { ...input, file, encoding }), {
       waiter,
     });
@@ -79,7 +87,7 @@ const idsOf = (changed: readonly { id: string }[]) => changed.map(({ id }) => id
 
 async function importFile(
   { postgres, threads, changed }: ImportDeps,
-  { dryRun, file, encoding, ...acting }: Acting & { dryRun: boolean; file: FileHandle; encoding: LineEncoding },
+  { dryRun, recheck, file, encoding, ...acting }: ImportInput & { file: FileHandle; encoding: LineEncoding },
 ): Promise<ImportReport> {
   const deadline = new Deadline(importMsMax, acting.waiter);
   const staging: StageDeps = { threads: threads.of(acting.project.workspaceId, acting.waiter), deadline };
@@ -88,6 +96,7 @@ async function importFile(
       await createStaging(transaction, { checkingMsMax: importMsMax });
       const errors = await stageLines(staging, transaction, { file, encoding });
       const done = errors.length > 0 ? reportOf(errors) : await merge(transaction, acting, { deadline, changed });
+      await recheck();
       if (!dryRun) refuse(done);
       if (dryRun || errors.length > 0) throw new UndoneImport(done);
       return done;

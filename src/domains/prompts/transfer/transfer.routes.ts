@@ -65,14 +65,14 @@ function exportEndpoint({ postgres }: ImportDeps) {
     params: projectParams,
     responses: { 200: { description: 'The exported lines', contentType: ndjson, example: exampleLines } },
     problems: ['project_not_found', 'workspace_busy', 'server_busy'],
-    handle: async (_req, res, { principal, signal }) => {
+    handle: async (_req, res, { principal, signal, recheck }) => {
       const { projectId, workspaceId } = projectOf(principal);
       await places.run(
         workspaceId,
         () => {
           const pace = new Pace(sharedThird(workspaceId));
           const isWaitedFor = () => places.isFull;
-          return writeLines(res, { signal, pace, isWaitedFor }, exportLines(postgres, projectId));
+          return writeLines(res, { signal, recheck, pace, isWaitedFor }, exportLines(postgres, projectId));
         },
         { waiter: { signal } },
       );
@@ -80,9 +80,17 @@ function exportEndpoint({ postgres }: ImportDeps) {
   });
 }
 
+interface Writing {
+  signal: AbortSignal;
+  /** Throws when the caller may not read any more, which ends the response. */
+  recheck: () => Promise<void>;
+  pace: Pace;
+  isWaitedFor: () => boolean;
+}
+
 async function writeLines(
   res: Response,
-  { signal, pace, isWaitedFor }: { signal: AbortSignal; pace: Pace; isWaitedFor: () => boolean },
+  { signal, recheck, pace, isWaitedFor }: Writing,
   lines: AsyncIterable<TransferLine>,
 ): Promise<void> {
   let pending = '';
@@ -107,6 +115,7 @@ async function writeLines(
   };
   for await (const line of lines) {
     if (signal.aborted) return;
+    await recheck();
     pending += `${JSON.stringify(line)}\n`;
     if (pending.length >= writeBytesMin) await write();
     await pace.rest();
@@ -184,7 +193,7 @@ function importEndpoint(deps: ImportDeps) {
       const dryRun = call.query.dry_run;
       const acting = actingFor(call.principal, call.requestId, call);
       const { parts, prompts, conflicts, errors } = await places.run(acting.project.workspaceId, () =>
-        importLines({ ...deps, lane }, { ...acting, dryRun, req }),
+        importLines({ ...deps, lane }, { ...acting, dryRun, req, recheck: call.recheck }),
       );
       const body = { dry_run: dryRun, parts: countsOf(parts), prompts: countsOf(prompts), conflicts, errors };
       res.status(200).json(body);
