@@ -5,6 +5,7 @@ import { MissingVariablesError, TemplateLimitError } from './problems.ts';
 import { type RenderedTexts, renderTexts } from './render-texts.ts';
 import type { ParsedTemplate, Rendered, RenderOptions } from './template.ts';
 import { beforeClone } from './threads/before-clone.ts';
+import type { TemplateSource } from './threads/tasks.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
 
 export interface RenderedMessages<Given> extends Omit<Rendered, 'text'> {
@@ -123,4 +124,11 @@ async function renderInThread(threads: WorkspaceThreads, templates: readonly Par
   });
 }
 
-const sourceOf = ({ format, source }: ParsedTemplate) => ({ format, source });
+/** Each template is sent as the same object, so that its digest is computed once; see `RefusedWork`. */
+const sourcesKept = new WeakMap<ParsedTemplate, TemplateSource>();
+
+function sourceOf(template: ParsedTemplate): TemplateSource {
+  const kept = sourcesKept.get(template) ?? { format: template.format, source: template.source };
+  sourcesKept.set(template, kept);
+  return kept;
+}

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { inHeavyTurn } from '../../../lib/heavy-turns.ts';
 import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
+import type { TemplateSource, ThreadWork, WorkName } from './tasks.ts';
 
 const refusedForMs = 10_000;
 /**
@@ -13,6 +15,13 @@ const keptMax = 500;
  * Other limits are detected quickly.
  */
 const remembered: ReadonlySet<TemplateBudget> = new Set(['time', 'memory']);
+
+/** A task of a workspace. All of it is JSON. */
+interface Work {
+  workspaceId: string;
+  name: WorkName;
+  task: ThreadWork[WorkName]['task'];
+}
 
 interface Refusal {
   message: string;
@@ -29,12 +38,11 @@ export class RefusedWork {
   readonly #kept = new LRUCache<string, Refusal>({ max: keptMax });
 
   /**
-   * Runs the work unless the same work was refused recently. `work` is JSON of the workspace and
-   * the task.
+   * Runs the work unless the same work was refused recently. Large work is recognized in the turn of its workspace.
    * @throws TemplateLimitError that the same work ended with
    */
-  async orRun<T>(work: readonly unknown[], run: () => Promise<T>): Promise<T> {
-    const key = hash('sha256', JSON.stringify(work));
+  async orRun<T>(work: Work, run: () => Promise<T>): Promise<T> {
+    const key = await inHeavyTurn(work.workspaceId, () => keyOf(work));
     const known = this.#kept.get(key);
     const leftMs = (known?.untilMs ?? 0) - performance.now();
     if (known !== undefined && leftMs > 0) {
@@ -51,4 +59,25 @@ export class RefusedWork {
       throw error;
     }
   }
+}
+
+function keyOf({ workspaceId, name, task }: Work): string {
+  const known =
+    'templates' in task
+      ? {
+          ...task,
+          templates: task.templates.map(digestOf),
+          parts: task.parts.map(([ref, part]) => [ref, digestOf(part)]),
+        }
+      : task;
+  return hash('sha256', JSON.stringify([workspaceId, name, known]));
+}
+
+/** Digests by template, because the same object is rendered with many variables. */
+const digestsKept = new WeakMap<TemplateSource, string>();
+
+function digestOf(template: TemplateSource): string {
+  const digest = digestsKept.get(template) ?? hash('sha256', JSON.stringify(template));
+  digestsKept.set(template, digest);
+  return digest;
 }

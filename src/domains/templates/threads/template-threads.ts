@@ -63,7 +63,7 @@ export class TemplateThreads {
       run: (name, task, limitMs = defaultLimitMs) => {
         const run = () => this.#lanes.run(workspaceId, waiter, (speed) => this.#runIn(speed, name, task, limitMs));
         // Recognizing the same work costs a hash, so only slow workspaces pay for it.
-        return this.#lanes.isSlow(workspaceId) ? this.#refused.orRun([workspaceId, name, task], run) : run();
+        return this.#lanes.isSlow(workspaceId) ? this.#refused.orRun({ workspaceId, name, task }, run) : run();
       },
     };
   }
