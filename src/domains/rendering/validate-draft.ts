@@ -125,16 +125,17 @@ async function reportOn(
     : { lints: [], tokens: undefined };
   const tokens = tried.tokens ?? (await countSource(deps, project, content));
   await nextTurn();
-  const lints = lintTemplate({
-    prompt,
-    expanded,
-    analysis,
-    knownParts: await similarParts(deps.postgres, project, expanded),
-    inputSchema: content.inputSchema,
-    tokens: tokens.count,
-    ...(model === null ? {} : { model: model.model }),
-    ...(model === null || model.provider === '' ? {} : { provider: model.provider }),
-  });
+  const lints = await lintTemplate(
+    {
+      ...{ prompt, expanded, analysis },
+      knownParts: await similarParts(deps.postgres, project, expanded),
+      inputSchema: content.inputSchema,
+      tokens: tokens.count,
+      ...(model === null ? {} : { model: model.model }),
+      ...(model === null || model.provider === '' ? {} : { provider: model.provider }),
+    },
+    sharedThird(project.workspaceId),
+  );
   const textPaths = textsOf(prompt).map(({ path }) => path);
   return { lints: [...lints, ...tried.lints], variables, textPaths, placeholders, parts: expanded.states, tokens };
 }

@@ -1,4 +1,5 @@
 import { InvalidError } from '../../lib/errors.ts';
+import { inHeavyTurn } from '../../lib/heavy-turns.ts';
 import { sharedThird } from '../../lib/pace.ts';
 import { type CheckedVariables, checkVariables, isCompiled } from './schema/check-variables.ts';
 import { isQuickCheck, schemaBytesMax } from './schema/schema-risk.ts';
@@ -43,7 +44,7 @@ export async function validateVariables(
   if (inline && !isCompiled(schema)) await sharedThird(workspaceId)();
   else if (!inline) await beforeClone(threads, variables);
   const found = inline
-    ? checkVariables(workspaceId, schema, variables)
+    ? await inHeavyTurn(workspaceId, () => checkVariables(workspaceId, schema, variables))
     : await threads.run('validate', { workspaceId, schema, variables });
   if (found.faults.length === 0) return { variables: found.variables, defaulted: found.defaulted };
   const [first] = found.faults;

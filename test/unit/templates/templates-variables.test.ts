@@ -250,3 +250,14 @@ describe('tokens', () => {
     expect({ count: counted, estimated }).toEqual({ count: 300_000, estimated: true });
   });
 });
+
+test('very many checks at once that find very many faults each do not hold up the event loop together', async () => {
+  const schema = { properties: { l: { items: { allOf: Array(22).fill({ type: 'object' }) } } } };
+  const variables = { l: Array(1_990).fill(1) };
+  expect(isQuickCheck(schema, variables)).toBe(true);
+  const refused = () => expect(validate(schema, variables)).rejects.toMatchObject({ code: 'invalid_variables' });
+  await refused();
+  const loop = watchLoop();
+  await Promise.all(Array.from({ length: 60 }, refused));
+  expect(loop.stop()).toBeLessThan(200);
+});

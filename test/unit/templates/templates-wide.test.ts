@@ -9,19 +9,20 @@ import { parseMustache } from '../../../src/domains/templates/mustache/parse-mus
 import { partsOf } from '../../support/templates.ts';
 
 // The least of three tries: another process of a busy machine may delay one of them.
-function leastMs(work: () => unknown): number {
-  const tries = Array.from({ length: 3 }, () => {
+async function leastMs(work: () => unknown): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 3; tries++) {
     const startMs = performance.now();
-    work();
-    return performance.now() - startMs;
-  });
-  return Math.min(...tries);
+    await work();
+    least = Math.min(least, performance.now() - startMs);
+  }
+  return least;
 }
 
 const numbered = (prefix: string, count: number, start = 0) =>
   Array.from({ length: count }, (_, index) => `${prefix}${start + index}`);
 
-test('very many different arguments of one part are collected in a short time', () => {
+test('very many different arguments of one part are collected in a short time', async () => {
   const tag = (index: number) =>
     `{{>a ${numbered('b', 32, index * 32)
       .map((name) => `${name}=1`)
@@ -30,7 +31,7 @@ test('very many different arguments of one part are collected in a short time', 
   const [part] = analyzeTemplates([template], new Map()).parts;
   expect(part?.arguments).toEqual(numbered('b', 1_300 * 32));
   expect(part?.positions).toHaveLength(1_300);
-  expect(leastMs(() => analyzeTemplates([template], new Map()))).toBeLessThan(300);
+  expect(await leastMs(() => analyzeTemplates([template], new Map()))).toBeLessThan(300);
 });
 
 const templateOf = (names: readonly string[]) =>
@@ -43,7 +44,7 @@ test('more than 2,000 different variables are refused', () => {
   expect(() => analyzeTemplates(more, new Map())).toThrow(/at most 2000 different variables/);
 });
 
-test('variables are compared with a schema that combines many others, with many names, in a short time', () => {
+test('variables are compared with a schema that combines many others, with many names, in a short time', async () => {
   const below = { $ref: '#/$defs/l' };
   const combined = Array.from({ length: 6 }, () => ({
     properties: { a: below, b: below },
@@ -56,10 +57,10 @@ test('variables are compared with a schema that combines many others, with many 
   });
   const template = templateOf(names);
   expect(analyzeTemplates([template], new Map(), schema).variables).toHaveLength(1_991);
-  expect(leastMs(() => analyzeTemplates([template], new Map(), schema))).toBeLessThan(150);
+  expect(await leastMs(() => analyzeTemplates([template], new Map(), schema))).toBeLessThan(150);
 });
 
-test('variables with many segments and a schema that combines others are analyzed in slices', async () => {
+test('variables with many segments and a schema that combines others are analyzed and linted in slices', async () => {
   const segments = [...'abcdefghijklmnop'];
   const names = Array.from({ length: 1_990 }, (_, index) => {
     return segments.map((segment, place) => ((index >> (place % 11)) & 1 ? segment : 'q')).join('.');
@@ -69,11 +70,16 @@ test('variables with many segments and a schema that combines others are analyze
   const schema = { $defs, allOf: numbered('d', 7).map((name) => ({ $ref: `#/$defs/${name}` })), properties };
   let slices = 0;
   const rest = async () => void slices++;
-  await analyzeInSlices([templateOf(names)], new Map(), schema, rest);
+  const template = parseMustache(names.map((name) => `{{${name}}}`).join(''));
+  const analysis = await analyzeInSlices([template], new Map(), schema, rest);
   expect(slices).toBeGreaterThan(5);
+  slices = 0;
+  const expanded = { parts: new Map(), states: [], problems: [] };
+  await lintTemplate({ prompt: { template }, analysis, expanded, knownParts: [], inputSchema: schema }, rest);
+  expect(slices).toBeGreaterThan(0);
 });
 
-test('variables in very many sections with long names, around which are parts within parts, are linted in a short time', () => {
+test('variables in very many sections with long names, around which are parts within parts, are linted in a short time', async () => {
   const within = (names: readonly string[], inner: string) =>
     [...names.map((name) => `{{#${name}}}`), inner, ...names.toReversed().map((name) => `{{/${name}}}`)].join('');
   const long = (prefix: string, count: number) => numbered(prefix, count).map((name) => name.padEnd(256, '_'));
@@ -88,8 +94,8 @@ test('variables in very many sections with long names, around which are parts wi
     const expanded = { parts, states: [], problems: [] };
     return lintTemplate({ prompt: { template }, analysis, expanded, knownParts: [], inputSchema });
   };
-  expect(lint().map(({ code }) => code)).toEqual(['undeclared_variable', 'unused_variable']);
-  expect(leastMs(lint)).toBeLessThan(300);
+  expect((await lint()).map(({ code }) => code)).toEqual(['undeclared_variable', 'unused_variable']);
+  expect(await leastMs(lint)).toBeLessThan(300);
 });
 
 test('very many missing variables are all named, and the first 100 are described', () => {
