@@ -168,10 +168,13 @@ function updateEndpoint(resource: PartsExposure) {
         idOrSlug: idOrSlugIn(partKind, params),
         ...changesFrom(body),
         ifMatch,
-        merge: (newest) => ({
-          template: body.template ?? newest.template,
-          templateFormat: body.template_format ?? newest.templateFormat,
-        }),
+        merge: (newest) =>
+          body.template === undefined && body.template_format === undefined
+            ? newest
+            : {
+                template: body.template ?? newest.template,
+                templateFormat: body.template_format ?? newest.templateFormat,
+              },
       });
       const wire = { ...partToWire(updated), created_version: updated.createdVersion };
       return { status: 200, body: wire, etag: etagOf(updated.item, updated.version.version) };

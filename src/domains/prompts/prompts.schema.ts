@@ -85,8 +85,11 @@ export function contentFrom(body: ContentBody & { type: 'text' | 'chat' }): Prom
   };
 }
 
+const mergedFields = ['template', 'messages', 'template_format', 'config', 'input_schema'] as const;
+
 /**
- * Merges a request body into the newest content: an absent field stays, null clears it.
+ * Merges a request body into the newest content: an absent field stays, null clears it. Returns the newest content itself
+ * if all are absent.
  * @throws InvalidError when the type would change
  */
 export function mergeContent(
@@ -96,6 +99,7 @@ export function mergeContent(
   const foreign = newest.type === 'text' ? 'messages' : 'template';
   if (body.type !== undefined && body.type !== newest.type) throw otherType('type', newest.type);
   if (body[foreign] !== undefined) throw otherType(foreign, newest.type);
+  if (mergedFields.every((field) => body[field] === undefined)) return newest;
   const text =
     newest.type === 'text'
       ? { type: newest.type, template: body.template ?? newest.template }

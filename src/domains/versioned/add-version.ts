@@ -1,6 +1,7 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { type Acting, authorOf, type Collection, changeItem, recordChange } from './collection.ts';
 import type { Item } from './item.ts';
+import { hashOf } from './kind.ts';
 import { readLockedItem, readNewest } from './read-item.ts';
 import { appendVersion } from './version-store.ts';
 
@@ -34,7 +35,13 @@ export async function addVersion<Content>(
     const existing = await input.before(transaction, item);
     if (existing !== undefined) return { item, version: existing, isNew: false };
     const version = await appendVersion(transaction, kind, item, {
-      ...{ content, kind: 'optimization', author: authorOf(input), commitMessage: input.commitMessage },
+      ...{
+        content,
+        contentHash: hashOf(kind, content),
+        kind: 'optimization',
+        author: authorOf(input),
+        commitMessage: input.commitMessage,
+      },
       ...{ parentVersion: item.latestVersion, optimizationRunId: input.optimizationRunId },
     });
     const added = await readNewest(transaction, kind, project.projectId, item.id);

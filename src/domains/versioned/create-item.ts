@@ -4,6 +4,7 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { type Acting, authorOf, type Collection, changeItem, recordChange } from './collection.ts';
 import type { Item, ItemAt, Metadata } from './item.ts';
 import { insertItem, lockSlugNumber } from './item-store.ts';
+import { hashOf } from './kind.ts';
 import { pointLabels } from './label-store.ts';
 import { readNewest } from './read-item.ts';
 import { deriveSlug } from './slug.ts';
@@ -33,7 +34,8 @@ export async function createItem<Content>(
   return changeItem(collection, input, async (transaction) => {
     const { id, slug } = await insertWithSlug(transaction, collection, input);
     const author = authorOf(input);
-    const first = { content, kind: 'create', author, commitMessage, parentVersion: null } as const;
+    const contentHash = hashOf(kind, content);
+    const first = { content, contentHash, kind: 'create', author, commitMessage, parentVersion: null } as const;
     await insertFirstVersion(transaction, kind, { id, projectId }, first);
     const moved = await pointLabels(transaction, kind, { id, projectId }, { labels, version: 1, author });
     const created = await readNewest(transaction, kind, projectId, id);

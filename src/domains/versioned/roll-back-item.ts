@@ -23,13 +23,14 @@ export async function rollBackItem<Content>(
   const { kind, postgres } = collection;
   const { projectId } = input.project;
   const known = await readItem(postgres, kind, projectId, input.idOrSlug);
-  const { content } = await readVersion(postgres, kind, known, input.version);
+  const { content, contentHash } = await readVersion(postgres, kind, known, input.version);
   const references = await collection.checkContent(content, input);
   return changeItem(collection, input, async (transaction) => {
     const item = await readLockedItem(transaction, kind, projectId, known.id);
     requireConditions(item, input);
     const version = await appendVersion(transaction, kind, item, {
       content,
+      contentHash,
       kind: 'rollback',
       author: authorOf(input),
       commitMessage: input.commitMessage,

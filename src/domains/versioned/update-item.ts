@@ -2,9 +2,9 @@ import { type IfMatch, requireMatch } from '../../http/etag.ts';
 import { ConflictError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { type Acting, authorOf, type Collection, changeItem, type ItemChange, recordChange } from './collection.ts';
-import { etagOf, type Item, type ItemAt, type Metadata, type Reference } from './item.ts';
+import { etagOf, type Item, type ItemAt, type Metadata, type Reference, type Version } from './item.ts';
 import { isSlugTaken, reviseItem } from './item-store.ts';
-import { hashOf } from './kind.ts';
+import { hashOf, type Kind } from './kind.ts';
 import { pointLabels } from './label-store.ts';
 import { readLockedItem, readNewest, readVersion } from './read-item.ts';
 import { slugTaken } from './unknown-item.ts';
@@ -21,7 +21,7 @@ export interface UpdateItemInput<Content> extends Acting, Conditions {
   /** Undefined fields stay. */
   metadata: { readonly [K in keyof Metadata]: Metadata[K] | undefined };
   /**
-   * Computes the new content from the newest content.
+   * Computes the new content from the newest content. Returns the newest content itself if it does not change.
    * @throws InvalidError
    */
   merge: (newest: Content) => Content;
@@ -69,7 +69,8 @@ async function storeUpdate<Content>(
     requireConditions(item, input);
     const newest = await readVersion(transaction, kind, item, item.latestVersion);
     const content = input.merge(newest.content);
-    const hash = hashOf(kind, content);
+    const isNewestChecked = newest.contentHash === checked.newestHash;
+    const hash = isNewestChecked ? (checked.hash ?? newest.contentHash) : hashAfter(kind, newest, content);
     const createdVersion = hash !== newest.contentHash;
     if (createdVersion && hash !== checked.hash) throw new ChangedMeanwhile(item.latestVersion);
     const { references } = checked;
@@ -78,6 +79,7 @@ async function storeUpdate<Content>(
     const version = createdVersion
       ? await appendVersion(transaction, kind, item, {
           content,
+          contentHash: hash,
           kind: 'update',
           author,
           commitMessage: input.commitMessage,
@@ -127,6 +129,8 @@ export function requireConditions(item: Item, { ifMatch, baseVersion }: Conditio
 
 /** The hash of a content that was checked, and what it references. Undefined for a content that is stored already. */
 interface Checked {
+  /** The hash of the newest content, from which it was computed. */
+  newestHash: string;
   hash: string | undefined;
   references: readonly Reference[];
 }
@@ -155,9 +159,15 @@ async function checkAhead<Content>(
   const { item, version } = await readNewest(postgres, kind, input.project.projectId, input.idOrSlug);
   requireConditions(item, input);
   const wanted = input.merge(version.content);
-  const hash = hashOf(kind, wanted);
-  if (hash === version.contentHash) return { hash: undefined, references: [] };
-  return { hash, references: await checkContent(wanted, input) };
+  const hash = hashAfter(kind, version, wanted);
+  const newestHash = version.contentHash;
+  if (hash === newestHash) return { newestHash, hash: undefined, references: [] };
+  return { newestHash, hash, references: await checkContent(wanted, input) };
+}
+
+/** Returns the hash of what a version's content was merged to. */
+function hashAfter<Content>(kind: Kind<Content>, { content, contentHash }: Version<Content>, merged: Content): string {
+  return merged === content ? contentHash : hashOf(kind, merged);
 }
 
 /** Stores changed metadata. Returns whether anything changed. */

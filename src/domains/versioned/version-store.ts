@@ -1,11 +1,13 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Author, Item, Version, VersionKind } from './item.ts';
-import { hashOf, type Kind } from './kind.ts';
+import type { Kind } from './kind.ts';
 import { versionMax } from './params.schema.ts';
 
 /** The data of a new version, except its number and time. */
 export interface NewVersion<Content> {
   content: Content;
+  /** `hashOf` the content. To compute it for large content takes many milliseconds. */
+  contentHash: string;
   kind: VersionKind;
   author: Author;
   commitMessage: string | null;
@@ -158,7 +160,7 @@ const columnNames = <Content>(kind: Kind<Content>) => [...commonColumns, ...kind
 function columnsOf<Content>(
   kind: Kind<Content>,
   { id, projectId }: Pick<Item, 'id' | 'projectId'>,
-  { content, author, ...made }: NewVersion<Content>,
+  { content, contentHash, author, ...made }: NewVersion<Content>,
   version: number,
 ) {
   return {
@@ -166,7 +168,7 @@ function columnsOf<Content>(
     [kind.idColumn]: id,
     version,
     ...kind.toColumns(content),
-    content_hash: hashOf(kind, content),
+    content_hash: contentHash,
     commit_message: made.commitMessage,
     kind: made.kind,
     parent_version: made.parentVersion,
