@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { parseLine } from '../../../src/domains/prompts/transfer/check-lines.ts';
 import { Deadline } from '../../../src/domains/prompts/transfer/deadline.ts';
 import { type LineBounds, type LineEncoding, readLines } from '../../../src/domains/prompts/transfer/read-lines.ts';
 import { spoolBody } from '../../../src/domains/prompts/transfer/spool-body.ts';
@@ -114,4 +115,23 @@ test('an import has its time, and is refused once it is up', () => {
       message: expect.stringContaining('takes longer than the limit of 120 s'),
     }),
   );
+});
+
+test('a line with very many labels is refused for their number, not for each of their names', () => {
+  const labels = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`Not a label ${index}`, 1]));
+  const [created_at, updated_at] = ['2026-01-31T08:00:00.000Z', '2026-01-31T08:00:00.000Z'];
+  const item = {
+    record: 'part',
+    slug: 'a',
+    name: 'A',
+    description: null,
+    tags: [],
+    versions: 1,
+    created_at,
+    updated_at,
+  };
+  const line = (given: object) => () => parseLine(Buffer.from(JSON.stringify({ ...item, labels: given })));
+  expect(line(labels)).toThrow(/^labels: must have at most 50 labels$/);
+  expect(line({ 'Not a label': 1 })).toThrow(/^labels\["Not a label"\]: /);
+  expect(line({ live: 1 })()).toMatchObject({ labels: { live: 1 } });
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObject } from '../../../lib/json-object.ts';
 import { type PartContent, partKind } from '../../parts/index.ts';
 import { templateFormats, templateLimits } from '../../templates/index.ts';
 import { contentJson, createFields, type Item, itemLimits, type Version } from '../../versioned/index.ts';
@@ -24,12 +25,13 @@ const itemLine = <Record extends string>(record: Record, kind: typeof partKind |
     name,
     description: z.string().max(10_000).nullable(),
     tags: z.array(z.string().min(1).max(100)).max(50),
-    labels: z
-      .record(z.string().regex(/^(?!latest$)[a-z][a-z0-9_.-]{0,35}$/), version)
+    // Counted first, because each name that is faulty makes issues of its own.
+    labels: jsonObject
       .refine(
         (labels) => Object.keys(labels).length <= itemLimits.labelsMax,
         `must have at most ${itemLimits.labelsMax} labels`,
-      ),
+      )
+      .pipe(z.record(z.string().regex(/^(?!latest$)[a-z][a-z0-9_.-]{0,35}$/), version)),
     versions: version,
     created_at: time,
     updated_at: time,
