@@ -5,7 +5,7 @@ import type { Headers } from './endpoint.ts';
  * key.
  */
 export interface IdempotentRequest {
-  /** Project or workspace. Keys of different tenants are independent. */
+  /** Project or workspace, with the user if there is one. Keys of different tenants are independent. */
   tenant: string;
   operationId: string;
   key: string;

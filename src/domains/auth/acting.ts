@@ -13,10 +13,12 @@ export function projectOf(principal: Principal): ProjectScope {
 
 /**
  * Returns the tenant of an idempotency key: the project or workspace of the path, otherwise the one
- * that the caller acts in, otherwise `operator`.
+ * that the caller acts in, otherwise `operator`. Each user of it has keys of their own, because an effect may depend on
+ * who caused it.
  */
 export function tenantOf(principal: Principal, params: Readonly<Record<string, string>>): string {
   const isOfProject = principal.type === 'api_key' || principal.type === 'feedback_token';
   const own = isOfProject ? principal.project.projectId : workspaceOf(principal)?.id;
-  return params.project_id ?? params.workspace_id ?? own ?? 'operator';
+  const tenant = params.project_id ?? params.workspace_id ?? own ?? 'operator';
+  return principal.type === 'user' ? `${tenant} ${principal.userId}` : tenant;
 }

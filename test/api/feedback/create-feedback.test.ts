@@ -4,7 +4,7 @@ import { newId } from '../../../src/lib/ids.ts';
 import { expectProblem, newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { giveFeedback, listFeedback, newFeedback, newFeedbackToken } from '../../support/feedback.ts';
 import { newSpanId, newTraceId } from '../../support/spans.ts';
-import { newUser } from '../../support/users.ts';
+import { newUser, tokenFor } from '../../support/users.ts';
 
 let api: TestApi;
 let project: ProjectOfTest;
@@ -158,6 +158,21 @@ describe('201', () => {
     const again = await api.call<FeedbackWire>('createFeedback', { key: project.key, body, headers });
     expect([again.status, again.text]).toEqual([201, first.text]);
     expect(again.headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  test('two users who send the same under the same Idempotency-Key each give their feedback', async () => {
+    const { id, workspaceId, key } = await newProject(api);
+    const orgId = newId('wsp');
+    await api.postgres('workspaces').where({ id: workspaceId }).update({ external_org_id: orgId });
+    const [body, headers] = [onTrace({ project_id: id }), { 'Idempotency-Key': newId('evt') }];
+    for (let times = 0; times < 2; times++) {
+      const { subject } = await newUser(api, { workspaceId, role: 'member' });
+      const token = tokenFor(api, subject, { org_id: orgId });
+      const { status, headers: answered, text } = await api.call('createFeedback', { token, body, headers });
+      expect([status, answered.get('idempotency-replayed')], text).toEqual([201, null]);
+    }
+    const { data } = await listFeedback(api, { id, workspaceId, key }, { trace_id: body.trace_id });
+    expect(data).toHaveLength(2);
   });
 });
 
