@@ -47,6 +47,19 @@ describe('200', () => {
     expect(JSON.stringify((await list()).body)).not.toContain(secretOf(created.key));
   });
 
+  test('an entry of a transaction that takes long comes after those that could be read meanwhile', async () => {
+    const { workspaceId } = await newProject(api);
+    const actor = { type: 'admin', id: null, requestId: null } as const;
+    const entry = { workspaceId, actor, targetType: 'project', targetId: 'x' };
+    await api.postgres.transaction(async (transaction) => {
+      await transaction.raw('select 1');
+      await recordAudit(api.postgres, { ...entry, action: 'key.short' });
+      await recordAudit(transaction, { ...entry, action: 'key.long' });
+    });
+    const { data } = (await list({ limit: 2 }, workspaceId)).body;
+    expect(data.map(({ action }) => action)).toEqual(['key.long', 'key.short']);
+  });
+
   test('filters hold together: action, actor and time', async () => {
     const { workspaceId, id } = await newProject(api);
     const actor = { type: 'user', id: newId('usr'), requestId: null } as const;

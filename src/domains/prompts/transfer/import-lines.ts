@@ -148,6 +148,10 @@ async function merge(
   const prompts = await mergeStaged(transaction, promptKind, projectId, actor);
   const touched = { parts: parts.changed.map(({ id }) => id), prompts: prompts.changed.map(({ id }) => id) };
   await checkImportedReferences(transaction, projectId, touched, () => deadline.check());
+  for await (const changes of readImportedChanges(transaction, projectId)) {
+    await changed?.(transaction, acting, changes);
+    deadline.check();
+  }
   await recordAudit(transaction, {
     workspaceId,
     projectId,
@@ -157,10 +161,6 @@ async function merge(
     targetId: projectId,
     details: { parts: auditOf(parts), prompts: auditOf(prompts) },
   });
-  for await (const changes of readImportedChanges(transaction, projectId)) {
-    await changed?.(transaction, acting, changes);
-    deadline.check();
-  }
   return { parts, prompts, conflicts, errors: [] };
 }
 
