@@ -43,7 +43,10 @@ export async function boundMerges({ shards, redis, logger }: BoundMergesDeps, bo
     if (isTooMuch) await redis.set(restKey, 1, 'EX', restS);
     if (!state.isOut && isTooMuch) {
       await alter(shard, table, `MODIFY SETTING ${setting} = '${indexOfWords}'`);
-      logger.error({ table, ...state }, 'merges take too much memory or time, and leave out the index of words for a day');
+      logger.error(
+        { table, ...state },
+        'merges take too much memory or time, and leave out the index of words for a day',
+      );
     } else if (state.isOut && (await redis.exists(restKey)) === 0) {
       await alter(shard, table, `RESET SETTING ${setting}`);
       logger.info({ table }, 'merges build the index of words again');
