@@ -111,9 +111,10 @@ function startWorker(
       if (known !== undefined) return Promise.resolve(known.result);
       const begin = async () => {
         const survived = job.stalledCounter < stallsMin ? 0 : await survivedStallsOf(deps.redis, id);
-        const { attemptsMade, attemptsStarted } = job;
-        const stalledCounter = job.stalledCounter - survived;
-        const facts = { id, attemptsMade, isRepeated: attemptsStarted > 1, stalledCounter, isOurs };
+        const { attemptsMade } = job;
+        // `attemptsStarted` also counts the turns in which the job had to wait.
+        const isRepeated = attemptsMade > 0 || job.stalledCounter > 0;
+        const facts = { id, attemptsMade, isRepeated, stalledCounter: job.stalledCounter - survived, isOurs };
         const result = await run(facts, job.data);
         if (bodyJobs.has(name)) done.set(keyOf(job), { result });
         return result;

@@ -3,7 +3,7 @@ import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.
 import { type Cluster, distributeTables } from '../stores/clickhouse/distribute-tables.ts';
 import { migrateClickHouse, readClickHouseLayout } from '../stores/clickhouse/migrate.ts';
 import { requireKnownLayout, UnknownLayoutError } from '../stores/layout.ts';
-import { allowPauses, allowStatements, connectPostgres, type Postgres } from '../stores/postgres/client.ts';
+import { allowPauses, allowStatements, connectForMigrations, type Postgres } from '../stores/postgres/client.ts';
 import { migratePostgres, readPostgresLayout } from '../stores/postgres/migrate.ts';
 import { limitStatements, putServiceUser } from '../stores/postgres/service-role.ts';
 import { explainFault } from './explain-fault.ts';
@@ -69,7 +69,7 @@ async function withStores<T>(
   { databaseUrl, clickhouseUrl, cluster }: StoreUrls,
   work: (stores: Stores) => Promise<T>,
 ): Promise<T> {
-  const postgres = connectPostgres(databaseUrl, 2);
+  const postgres = connectForMigrations(databaseUrl, 2);
   const shardUrls = cluster?.shardUrls ?? [clickhouseUrl];
   const shards = shardUrls.map((url) => connectClickHouse(url, { requestTimeoutMs: 120_000 }));
   try {

@@ -74,7 +74,7 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
   const storeOutcome = (storing: () => Promise<void>) =>
     storing().catch((error: unknown) => {
       deps.onStoreError(error);
-      void storeLater(request.tenant, storing);
+      void storeLater(request, storing);
     });
   try {
     const result = await run(lease);
@@ -103,13 +103,13 @@ function unbeginLater(
   request: IdempotentRequest,
   { transactionId }: OutcomeUnknownError,
 ): void {
-  if (transactionId !== undefined) void storeLater(request.tenant, () => store.unbegin(request, transactionId));
+  if (transactionId !== undefined) void storeLater(request, () => store.unbegin(request, transactionId));
 }
 
 const storeAgainMs = 1_000;
 const storeAgainMax = 60;
 /**
- * Stores outcomes that could not be stored immediately. All tenants share it in turn, and it uses at
+ * Stores outcomes that could not be stored immediately. All projects and workspaces share it in turn, and it uses at
  * most two connections. Work beyond a tenant's limit is tried again a second later.
  */
 const storings = new FairLane({
@@ -125,10 +125,11 @@ const storings = new FairLane({
  * database breaks the connections for the effect and the outcome. Only requests then in progress
  * come here, since none begins without the database.
  */
-async function storeLater(tenant: string, storing: () => Promise<void>): Promise<void> {
+async function storeLater({ tenant }: IdempotentRequest, storing: () => Promise<void>): Promise<void> {
+  const [shared = tenant] = tenant.split(' ', 1);
   for (let tries = 0; tries < storeAgainMax; tries++) {
     await sleep(storeAgainMs, undefined, { ref: false });
-    const isStored = await storings.run(tenant, storing).then(
+    const isStored = await storings.run(shared, storing).then(
       () => true,
       () => false,
     );

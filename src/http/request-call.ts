@@ -15,6 +15,8 @@ interface CallParts<P> {
   params: PathParams;
   principal: P | undefined;
   body: RequestBody;
+  /** When the request began, in milliseconds since the epoch. */
+  beganAtMs: number;
   /** Authorizes the caller again. A token must not have expired at `atMs`, by default now. */
   authorize: (atMs?: number) => Promise<P | undefined>;
 }
@@ -36,8 +38,8 @@ export class Call<P> implements CommonCall<P> {
   readonly #res: Response;
   #signal: AbortSignal | undefined;
 
-  constructor({ req, res, params, principal, body, authorize }: CallParts<P>) {
-    const { requestId, startedAtMs } = contextOf(res);
+  constructor({ req, res, params, principal, body, beganAtMs, authorize }: CallParts<P>) {
+    const { requestId } = contextOf(res);
     const queryStart = req.url.indexOf('?');
     this.params = params;
     this.query = parseQueryString(queryStart < 0 ? '' : req.url.slice(queryStart));
@@ -50,12 +52,11 @@ export class Call<P> implements CommonCall<P> {
       return received;
     };
     this.reauthorize = async () => void (await authorize());
-    const authorizedAtMs = Date.now();
-    let checkedAtMs = startedAtMs;
+    let checkedAtMs = performance.now();
     this.recheck = async () => {
       const nowMs = performance.now();
       if (nowMs - checkedAtMs < recheckMs) return;
-      this.principal = await authorize(authorizedAtMs);
+      this.principal = await authorize(beganAtMs);
       checkedAtMs = nowMs;
     };
     this.principal = principal;

@@ -100,13 +100,14 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   try {
     const authorize = async (atMs?: number) =>
       'open' in endpoint.access ? undefined : options.authorize(req, endpoint, params, { inBody: credential, atMs });
-    const principal = await authorize();
+    const beganAtMs = Date.now();
+    const principal = await authorize(beganAtMs);
     await options.admit?.(req, res, endpoint, principal);
     const sharer = options.sharerOf?.(req, principal) ?? everybody;
     body.sharer = sharer;
     body.isAnonymous = options.sharerOf !== undefined && principal === undefined;
     context.sharer = sharer;
-    const call = new Call({ req, res, params, principal, body, authorize });
+    const call = new Call({ req, res, params, principal, body, beganAtMs, authorize });
     if (endpoint.kind === 'raw') {
       await options.lanes.run(endpoint, { sharer, waiter: call, bodyBytes: 0 }, async () => {
         await call.recheck();

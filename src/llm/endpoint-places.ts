@@ -106,7 +106,8 @@ const waitingMax = { ofSharer: 1_000, all: 10_000 };
 
 /**
  * Creates the places of one endpoint. All processes that use this Redis share them. Of the calls of a sharer that wait in
- * this process, the first asks Redis, less and less often, and the others wait for it.
+ * this process, the first asks Redis, less and less often or when one of its places is given back, and the others wait
+ * for it.
  */
 export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: string; limits: LlmLimits }): Places {
   const prefix = llmPrefix(createHash('sha256').update(endpoint).digest('hex').slice(0, 16));
@@ -114,6 +115,8 @@ export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: str
   /** The places of this process: the ids of the leases, and their sorted sets. */
   const held = new Map<string, readonly string[]>();
   let renewal: NodeJS.Timeout | undefined;
+  /** Ends the pause of the call of a sharer that asks, by the sharer. */
+  const wakes = new Map<string, () => void>();
   const asking = new FairLane({
     ...{ name: 'calls of models', capacity: waitingMax.all, perKey: 1 },
     ...{ waitingPerKey: waitingMax.ofSharer, waitingMax: waitingMax.all, waitMsMax: limits.waitMsMax },
@@ -123,7 +126,7 @@ export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: str
     renewScript.run(redis, [...held.values()].flat(), [leaseMs, ...held.keys()]).catch(() => undefined);
   }
 
-  function hold(id: string, leases: readonly string[]): Place {
+  function hold(id: string, leases: readonly string[], sharer: string): Place {
     held.set(id, leases);
     renewal ??= setInterval(renew, leaseMs / renewalsPerLease);
     return {
@@ -133,7 +136,7 @@ export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: str
           clearInterval(renewal);
           renewal = undefined;
         }
-        void release(redis, leases, id);
+        void release(redis, leases, id).then(() => wakes.get(sharer)?.());
       },
     };
   }
@@ -149,14 +152,29 @@ export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: str
     let mayHold = false;
     for (let ms = restMs.least; !signal.aborted && performance.now() < untilMs; ms = Math.min(2 * ms, restMs.most)) {
       const answer = await takeScript.run(redis, keys, args).catch(() => undefined);
-      if (answer === 0) return hold(id, leases);
+      if (answer === 0) return hold(id, leases, sharer);
       mayHold ||= answer === undefined;
       const wishedMs = answer === undefined ? outageMs : Math.min(Number(answer), waitMsMax);
       // Jitter: processes that wait for the same place must not ask together.
-      await pause(Math.max(ms, wishedMs) * (1 + Math.random() / 5), signal);
+      const isWhole = await pauseOrWake(sharer, Math.max(ms, wishedMs) * (1 + Math.random() / 5), signal);
+      if (!isWhole) ms = restMs.least / 2;
     }
     if (mayHold) void release(redis, leases, id);
     return undefined;
+  }
+
+  /** Waits until the time is over, or a call of the sharer in this process has given back its place. */
+  async function pauseOrWake(sharer: string, ms: number, signal: AbortSignal): Promise<boolean> {
+    const waking = new AbortController();
+    const wake = () => waking.abort();
+    wakes.set(sharer, wake);
+    signal.addEventListener('abort', wake, { once: true });
+    try {
+      return await pause(ms, waking.signal);
+    } finally {
+      signal.removeEventListener('abort', wake);
+      wakes.delete(sharer);
+    }
   }
 
   return {

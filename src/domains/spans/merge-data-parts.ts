@@ -53,16 +53,17 @@ export async function mergeDataParts(
   deps: MergeDataPartsDeps,
   { restS, quickMax = quicklyMergedBytesMax }: { restS: number; quickMax?: number },
 ): Promise<void> {
-  for (const shard of deps.shards) await mergeOn(shard, deps, { restS, quickMax });
+  for (const [index, shard] of deps.shards.entries()) await mergeOn(shard, deps, { restS, quickMax, index });
 }
 
 async function mergeOn(
   shard: ClickHouse,
   { ingest, stopping, logger }: MergeDataPartsDeps,
-  { restS, quickMax }: { restS: number; quickMax: number },
+  { restS, quickMax, index }: { restS: number; quickMax: number; index: number },
 ): Promise<void> {
   for (const { table, partition, parts, bytes, quickBytes } of await scattered(shard, { restS, quickMax })) {
-    if (failed.has(`${table} ${partition}`)) continue;
+    const failedKey = `${index} ${table} ${partition}`;
+    if (failed.has(failedKey)) continue;
     if ((await anyBody(ingest)) || stopping.aborted) return;
     const isWhole = parts <= mergedAtOnceMax && bytes <= wholeRatioMax * Math.max(quickMax, quickBytes);
     const startedAtMs = performance.now();
@@ -76,7 +77,7 @@ async function mergeOn(
       logger.info({ table, partition, parts, took_ms: Math.round(performance.now() - startedAtMs) }, 'parts merged');
     } catch (error) {
       // The other partitions do not wait for one that cannot be merged.
-      if (!stopping.aborted) failed.set(`${table} ${partition}`, true);
+      if (!stopping.aborted) failed.set(failedKey, true);
       logger.warn({ err: error, table, partition, parts }, 'parts could not be merged');
     }
   }

@@ -26,6 +26,26 @@ const silenceGraceMs = 2_000;
  * UnavailableError.
  */
 export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
+  return connect(databaseUrl, poolMax, (connection, done) => {
+    closeWhenSilent(connection, statementMsMax);
+    done();
+  });
+}
+
+/** A migration may rewrite a table of any size. */
+const migrationMsMax = 60 * 60_000;
+
+/** Creates a connection pool as {@link connectPostgres} does, whose statements may take an hour. */
+export function connectForMigrations(databaseUrl: string, poolMax: number): Postgres {
+  return connect(databaseUrl, poolMax, (connection, done) => {
+    closeWhenSilent(connection, migrationMsMax);
+    connection.query(`set statement_timeout = ${migrationMsMax}`, (error) => done(error ?? undefined));
+  });
+}
+
+type AfterCreate = (connection: pg.Client, done: (error?: Error) => void) => void;
+
+function connect(databaseUrl: string, poolMax: number, afterCreate: AfterCreate): Postgres {
   return knex({
     client: RecognizingDialect,
     // Otherwise knex writes bound values into error messages.
@@ -37,14 +57,7 @@ export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
       application_name: 'promptlane',
       connectionTimeoutMillis: connectMsMax,
     },
-    pool: {
-      min: 0,
-      max: poolMax,
-      afterCreate(connection: pg.Client, done: () => void) {
-        closeWhenSilent(connection);
-        done();
-      },
-    },
+    pool: { min: 0, max: poolMax, afterCreate },
     acquireConnectionTimeout: connectMsMax,
   });
 }
@@ -67,9 +80,9 @@ export async function allowPauses(transaction: Transaction, pauseMs: number): Pr
  * Closes a connection whose statement gets no answer. pg's own `query_timeout` is not enough: it
  * drops the query but keeps the connection, whose transaction is still open.
  */
-function closeWhenSilent(connection: pg.Client): void {
+function closeWhenSilent(connection: pg.Client, statementMs: number): void {
   const socket = socketOf(connection);
-  socket.setTimeout(statementMsMax + silenceGraceMs);
+  socket.setTimeout(statementMs + silenceGraceMs);
   socket.on('timeout', () => {
     if (!isIdle(connection)) socket.destroy(new TimeoutError('Postgres does not respond'));
   });
