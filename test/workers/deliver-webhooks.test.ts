@@ -319,6 +319,24 @@ describe('a dead endpoint', () => {
     for (const project of [full, other]) await record(project, 2);
     const counts = [await fanOutEvents(api.postgres, { windowMs: 60_000 })];
     expect([...counts, await fanOutEvents(api.postgres, { windowMs: 60_000 })]).toEqual([2, 0]);
+    // Other events than those of prompts do not wait, and an event that waited is tried for an hour.
+    const test = await sendTest(api, full, many);
+    await api
+      .postgres('webhooks')
+      .where({ id: many.id })
+      .update({ created_at: new Date(Date.now() - 180_000_000) });
+    await api
+      .postgres('events')
+      .where('id', test)
+      .update({ created_at: new Date(Date.now() - 90_000_000) });
+    await fanOutEvents(api.postgres, { windowMs: 86_400_000 });
+    const delivery = await ofMany().where({ event_id: test }).first('expires_at');
+    expect(delivery?.expires_at.getTime()).toBeGreaterThan(Date.now() + 3_500_000);
+    // Those of a webhook that its owner has disabled do not count.
+    await api.postgres('webhooks').where({ id: many.id }).update({ enabled: false });
+    expect(await fanOutEvents(api.postgres, { windowMs: 60_000 })).toBe(2);
+    await api.postgres('webhooks').where({ id: many.id }).update({ enabled: true });
+    await record(full, 2);
     // Those whose time is over end in few looks, and the events that waited get their deliveries.
     await ofMany().update({ expires_at: new Date(Date.now() - 1_000) });
     await until('they have ended', 20_000, async () => {

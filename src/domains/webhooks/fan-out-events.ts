@@ -3,10 +3,13 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 
 /**
- * Events of one workspace, and workspaces, whose deliveries one transaction creates. A workspace with so many pending
- * deliveries gets further ones later: an import can bring a hundred thousand events for twenty webhooks.
+ * Events of one workspace, and workspaces, whose deliveries one transaction creates. A workspace whose webhooks have so
+ * many pending deliveries gets further ones of prompts later: an import can bring a hundred thousand events for twenty
+ * webhooks. Its other events are few. They come first and do not wait.
  */
 export const fanOutPage = { events: 50, workspaces: 50, pending: 20_000 };
+/** A delivery whose event waited for long is tried for this time. */
+const triedMsMin = 60 * 60_000;
 /** Rows of one INSERT. Compiling it takes a few milliseconds. */
 const insertedAtOnce = 250;
 
@@ -58,7 +61,7 @@ function deliveryOf(transaction: Postgres, windowMs: number) {
   return ({ webhook_id, event_id, workspace_id, project_id, created_at, created_at_us }: ToDeliver) => ({
     ...{ id: newId('dlv'), workspace_id, project_id, webhook_id, event_id },
     next_attempt_at: transaction.raw("timestamptz 'epoch' + ?::bigint * interval '1 microsecond'", [created_at_us]),
-    expires_at: new Date(created_at.getTime() + windowMs),
+    expires_at: new Date(Math.max(created_at.getTime() + windowMs, Date.now() + Math.min(windowMs, triedMsMin))),
   });
 }
 
@@ -72,21 +75,29 @@ interface FannedOut {
   created_at_us: string;
 }
 
-/** The recursion reads each workspace with new events once, whatever their number. */
+/**
+ * The recursion reads each workspace with new events once, whatever their number. Pending deliveries of a disabled
+ * webhook wait for its owner and do not count. The conditions on types are those of the indexes.
+ */
 const eventsToFanOut = `
   with recursive waiting (id) as (
     (select workspace_id from events where fanned_out_at is null order by workspace_id limit 1)
     union all
     select (select workspace_id from events where fanned_out_at is null and workspace_id > waiting.id order by workspace_id limit 1)
     from waiting where waiting.id is not null
+  ), chosen as (
+    select id, :pending > (select count(*) from (
+      select from webhooks join webhook_deliveries on webhook_id = webhooks.id
+      where webhooks.workspace_id = waiting.id and enabled and deleted_at is null and status = 'pending'
+      limit :pending) as pending) as has_room
+    from waiting where id is not null order by random() limit :workspaces
   ), page as (
-    select events.* from (
-      select id from waiting where id is not null and :pending > (select count(*) from (
-        select from webhook_deliveries join webhooks on webhooks.id = webhook_id
-        where webhook_deliveries.workspace_id = waiting.id and status = 'pending' limit :pending) as pending)
-      order by random() limit :workspaces) as chosen
-    cross join lateral (
-      select * from events where workspace_id = chosen.id and fanned_out_at is null
+    select events.* from chosen cross join lateral (
+      select * from events where workspace_id = chosen.id and fanned_out_at is null and type not like 'prompt.%'
+      order by seq limit :events for update skip locked) as events
+    union all
+    select events.* from chosen cross join lateral (
+      select * from events where workspace_id = chosen.id and fanned_out_at is null and type like 'prompt.%' and has_room
       order by seq limit :events for update skip locked) as events
   )
   select page.id as event_id, page.workspace_id, webhooks.project_id, webhooks.id as webhook_id, page.created_at,
