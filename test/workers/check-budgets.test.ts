@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { BudgetGuard } from '../../src/domains/budgets/budget-guard.ts';
+import { type BudgetToCheck, enabledBudgets, noteChecked } from '../../src/domains/budgets/budget-store.ts';
 import { checkBudgets } from '../../src/domains/budgets/check-budgets.ts';
 import { reserveBudget } from '../../src/domains/budgets/reserve-budget.ts';
 import { readSpend } from '../../src/domains/budgets/spend-queries.ts';
@@ -120,6 +121,38 @@ test('a threshold that was reached after the last check of a period fires after 
   await check(endMs + 5_000);
   const fired = await eventsOf(project);
   expect(fired.map(({ data }) => [data.threshold, data.period_end])).toEqual([[0.5, body.period_end]]);
+});
+
+test('a version does not look back to a period that had ended before it was stored', async () => {
+  const project = await newProject(api);
+  const { body } = await putBudget(api, project, { ...aBudget, amount: '100', period: 'daily' });
+  const endMs = Date.parse(body.period_end ?? '');
+  const check = (nowMs: number) => checkBudgets({ postgres: api.postgres, clickhouse, redis, logger }, { nowMs });
+  await check(endMs - 10_000);
+  await spend(project, 600_000_000n, '0.600000');
+  await putBudget(api, project, { ...aBudget, amount: '1', period: 'daily' });
+  const storedAt = new Date(endMs + 2_000);
+  await api.postgres('budgets').where('project_id', project.id).update({ updated_at: storedAt });
+  await check(endMs + 5_000);
+  expect(await eventsOf(project)).toEqual([]);
+});
+
+test('a budget that was deleted and created again while it was checked is not checked', async () => {
+  const project = await newProject(api);
+  const options = { params: { project_id: project.id }, key: project.key };
+  await putBudget(api, project, aBudget);
+  const own: BudgetToCheck[] = [];
+  for await (const page of enabledBudgets(api.postgres, 200)) {
+    own.push(...page.filter(({ projectId }) => projectId === project.id));
+  }
+  await api.call('deleteBudget', options);
+  await putBudget(api, project, { ...aBudget, amount: '1' });
+  await noteChecked(api.postgres, own, new Date());
+  const stored = api.postgres('budgets').where('project_id', project.id);
+  expect([own.length, await stored.first('version', 'checked_version')]).toEqual([
+    1,
+    { version: 1, checked_version: null },
+  ]);
 });
 
 test('budgets of a workspace that take long are checked for seconds only, and do not delay those of others', async () => {

@@ -51,10 +51,12 @@ export class BudgetGuard {
   constructor(deps: BudgetGuardDeps) {
     this.#deps = deps;
     this.#budgets = new RecordCache<Known>({
-      load: async (projectId) => {
+      load: async (key) => {
+        const projectId = key.slice(key.indexOf(' ') + 1);
         const budget = await findBudget(deps.postgres, projectId);
         return { projectId, budget: budget?.enabled && budget.enforcement !== 'none' ? budget : null };
       },
+      sharerOf: (key) => key.slice(0, key.indexOf(' ')),
       lifeMs: () => (deps.invalidations.connected ? toldLifeMs : untoldLifeMs),
       missingMs: 0,
       staleOnErrorMs,
@@ -76,7 +78,7 @@ export class BudgetGuard {
    * @throws ExhaustedError `budget_exceeded`
    */
   async require(spending: Spending): Promise<void> {
-    const budget = await this.#find(spending.projectId);
+    const budget = await this.#find(spending);
     if (budget === null || (spending.what === 'render' && budget.enforcement !== 'block_render')) return;
     const state = await this.#states.find(budget);
     if (state === undefined) return;
@@ -95,9 +97,9 @@ export class BudgetGuard {
     return this.#lane.run(budget.workspaceId, () => computeSpend(this.#deps, budget, { period }));
   }
 
-  async #find(projectId: string): Promise<Budget | null> {
+  async #find({ workspaceId, projectId }: Spending): Promise<Budget | null> {
     try {
-      return (await this.#budgets.find(projectId))?.budget ?? null;
+      return (await this.#budgets.find(`${workspaceId} ${projectId}`))?.budget ?? null;
     } catch (error) {
       this.#deps.logger.warn({ err: error, project_id: projectId }, 'the budget could not be read, nothing is blocked');
       return null;

@@ -79,20 +79,6 @@ export async function findWebhookIds(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Returns ids of prompts by their slugs. */
-export async function findPromptIds(
-  postgres: Postgres,
-  projectId: string,
-  slugs: readonly string[],
-): Promise<Map<string, string>> {
-  if (slugs.length === 0) return new Map();
-  const rows = await postgres('prompts')
-    .where('project_id', projectId)
-    .whereIn('slug', slugs)
-    .select<{ id: string; slug: string }[]>('id', 'slug');
-  return new Map(rows.map(({ id, slug }) => [slug, id]));
-}
-
 export interface Alert {
   threshold: number;
   /** '' for the whole budget. */
@@ -189,9 +175,8 @@ export async function deleteReservation(postgres: Postgres, projectId: string, i
   await postgres('budget_reservations').where({ project_id: projectId, id }).delete();
 }
 
-/** A budget, and its last check. */
-export interface CheckedBudget {
-  budget: Budget;
+/** What decides whether a budget is due, and names its content: a version number begins anew after a deletion. */
+export interface BudgetToCheck extends Pick<Budget, 'projectId' | 'workspaceId' | 'version' | 'updatedAt'> {
   checkedVersion: number | null;
   checkedAtMs: number;
 }
@@ -200,7 +185,7 @@ export interface CheckedBudget {
  * Lists enabled budgets of all projects in pages, each once: in the order of the projects, from one at random, and from
  * the first after the last. Only the worker calls it.
  */
-export async function* enabledBudgets(postgres: Postgres, pageSize: number): AsyncGenerator<CheckedBudget[]> {
+export async function* enabledBudgets(postgres: Postgres, pageSize: number): AsyncGenerator<BudgetToCheck[]> {
   const enabled = () => postgres('budgets').where('enabled', true);
   const begin = await enabled().orderByRaw('random()').first<{ project_id: string } | undefined>('project_id');
   if (begin === undefined) return;
@@ -208,25 +193,36 @@ export async function* enabledBudgets(postgres: Postgres, pageSize: number): Asy
     for (let after: string | undefined = to === undefined ? begin.project_id : ''; after !== undefined; ) {
       const select = enabled().where('project_id', '>', after).orderBy('project_id').limit(pageSize);
       if (to !== undefined) select.where('project_id', '<=', to);
-      const rows = await select.select<Row[]>('*');
-      if (rows.length > 0) yield rows.map(toCheckedBudget);
+      const rows = await select.select<Pick<Row, (typeof checkColumns)[number]>[]>(checkColumns);
+      if (rows.length > 0) yield rows.map(toBudgetToCheck);
       after = rows.length < pageSize ? undefined : rows.at(-1)?.project_id;
     }
   }
 }
 
-function toCheckedBudget(row: Row): CheckedBudget {
+const checkColumns = [
+  ...(['project_id', 'workspace_id', 'version', 'updated_at', 'checked_version', 'checked_at'] as const),
+];
+
+function toBudgetToCheck(row: Pick<Row, (typeof checkColumns)[number]>): BudgetToCheck {
+  const { project_id: projectId, workspace_id: workspaceId, version, updated_at: updatedAt } = row;
   const checkedAtMs = row.checked_at?.getTime() ?? 0;
-  return { budget: toBudget(row), checkedVersion: row.checked_version, checkedAtMs };
+  return { projectId, workspaceId, version, updatedAt, checkedVersion: row.checked_version, checkedAtMs };
 }
 
-/** Stores that budgets were checked. */
-export async function noteChecked(postgres: Postgres, budgets: readonly Budget[], at: Date): Promise<void> {
-  if (budgets.length === 0) return;
+/** Stores that versions of budgets were checked. One that was replaced meanwhile stays unchecked. */
+export async function noteChecked(postgres: Postgres, checked: readonly BudgetToCheck[], at: Date): Promise<void> {
+  if (checked.length === 0) return;
   await postgres.raw(
     `update budgets set checked_at = ?, checked_version = given.version
-     from unnest(?::text[], ?::integer[]) as given (project_id, version) where budgets.project_id = given.project_id`,
-    [at, budgets.map(({ projectId }) => projectId), budgets.map(({ version }) => version)],
+     from unnest(?::text[], ?::integer[], ?::timestamptz[]) as given (project_id, version, updated_at)
+     where budgets.project_id = given.project_id and budgets.version = given.version
+       and budgets.updated_at = given.updated_at`,
+    [
+      at,
+      ...[checked.map(({ projectId }) => projectId), checked.map(({ version }) => version)],
+      checked.map(({ updatedAt }) => updatedAt.toISOString()),
+    ],
   );
 }
 

@@ -34,7 +34,7 @@ export interface Budget extends BudgetInput {
 }
 
 /** Returns a text that identifies a version, also after the budget was deleted and set again. */
-export function budgetTag({ version, updatedAt }: Budget): string {
+export function budgetTag({ version, updatedAt }: Pick<Budget, 'version' | 'updatedAt'>): string {
   return `${version}-${updatedAt.getTime()}`;
 }
 

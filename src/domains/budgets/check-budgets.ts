@@ -7,13 +7,14 @@ import type { Redis } from '../../stores/redis/client.ts';
 import { countsKeys } from '../../stores/redis/names.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { recordEvents } from '../events/index.ts';
-import { type Budget, type BudgetScope, hasReached, type Period, periodOf, scopeKey } from './budget.ts';
+import { type Budget, type BudgetScope, budgetTag, hasReached, type Period, periodOf, scopeKey } from './budget.ts';
 import {
-  type CheckedBudget,
+  type BudgetToCheck,
   deleteOldAlerts,
   enabledBudgets,
   findBudget,
   insertAlerts,
+  lockBudget,
   noteChecked,
   type Reached,
 } from './budget-store.ts';
@@ -59,21 +60,21 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
   for await (const page of enabledBudgets(postgres, pageSize)) {
     const due = await dueBudgets(deps, page, nowMs);
     const chosen = someOfEach(due);
-    const unchecked = new Set(due.map(({ budget }) => budget));
-    const check = async (checked: CheckedBudget): Promise<void> => {
-      const { budget } = checked;
-      if ((spentMs.get(budget.workspaceId) ?? 0) >= perWorkspaceMs) return;
+    const unchecked = new Set(due);
+    const check = async (each: BudgetToCheck): Promise<void> => {
+      const { workspaceId } = each;
+      if ((spentMs.get(workspaceId) ?? 0) >= perWorkspaceMs) return;
       const beganAtMs = performance.now();
-      const count = await checkPeriods(deps, checked, nowMs).finally(() => {
+      const count = await checkPeriods(deps, each, nowMs).finally(() => {
         const tookMs = performance.now() - beganAtMs;
-        spentMs.set(budget.workspaceId, (spentMs.get(budget.workspaceId) ?? 0) + tookMs);
+        spentMs.set(workspaceId, (spentMs.get(workspaceId) ?? 0) + tookMs);
       });
       fired += count;
-      unchecked.delete(budget);
+      unchecked.delete(each);
     };
     await Promise.all(
       chosen.map(async (each) => {
-        const { workspaceId, projectId } = each.budget;
+        const { workspaceId, projectId } = each;
         try {
           await lane.run(workspaceId, () => check(each));
         } catch (error) {
@@ -82,7 +83,7 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
         }
       }),
     );
-    const checked = page.flatMap(({ budget }) => (unchecked.has(budget) ? [] : [budget]));
+    const checked = page.filter((each) => !unchecked.has(each));
     await noteChecked(postgres, checked, new Date(nowMs));
   }
   const counts = redis.multi().hset(countsKeys.budgets, 'checked_at_ms', Date.now());
@@ -92,37 +93,36 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
   await counts.exec();
 }
 
-async function dueBudgets({ clickhouse }: CheckBudgetsDeps, page: readonly CheckedBudget[], nowMs: number) {
-  const isUnknown = ({ budget, checkedVersion, checkedAtMs }: CheckedBudget) =>
-    checkedVersion !== budget.version || checkedAtMs < nowMs - gapMsMax;
+async function dueBudgets({ clickhouse }: CheckBudgetsDeps, page: readonly BudgetToCheck[], nowMs: number) {
+  const isUnknown = ({ version, checkedVersion, checkedAtMs }: BudgetToCheck) =>
+    checkedVersion !== version || checkedAtMs < nowMs - gapMsMax;
   const known = page.filter((each) => !isUnknown(each));
-  const projectIds = known.map(({ budget }) => budget.projectId);
+  const projectIds = known.map(({ projectId }) => projectId);
   const sinceMs = Math.min(...known.map(({ checkedAtMs }) => checkedAtMs)) - overlapMs;
   const active = known.length === 0 ? new Set() : await findActiveProjects(clickhouse, { projectIds, sinceMs });
-  return page.filter((each) => isUnknown(each) || active.has(each.budget.projectId));
+  return page.filter((each) => isUnknown(each) || active.has(each.projectId));
 }
 
-function someOfEach(due: readonly CheckedBudget[]): CheckedBudget[] {
+function someOfEach(due: readonly BudgetToCheck[]): BudgetToCheck[] {
   const counts = new Map<string, number>();
   const inRandomOrder = due.map((each) => ({ each, at: Math.random() })).toSorted((a, b) => a.at - b.at);
   return inRandomOrder.flatMap(({ each }) => {
-    const { workspaceId } = each.budget;
+    const { workspaceId } = each;
     const count = (counts.get(workspaceId) ?? 0) + 1;
     counts.set(workspaceId, count);
     return count > perWorkspaceMax ? [] : [each];
   });
 }
 
-/** Also checks the period of the last check, for spans that came between that check and its end. */
-async function checkPeriods(
-  deps: CheckBudgetsDeps,
-  { budget, checkedVersion, checkedAtMs }: CheckedBudget,
-  nowMs: number,
-): Promise<number> {
+/**
+ * Also checks the period of the last check, for spans that came between that check and its end. A version does not look
+ * back to a period that had ended before it was stored.
+ */
+async function checkPeriods(deps: CheckBudgetsDeps, due: BudgetToCheck, nowMs: number): Promise<number> {
+  const budget = await findBudget(deps.postgres, due.projectId);
+  if (budget === undefined || budgetTag(budget) !== budgetTag(due)) return 0;
   const current = periodOf(budget, nowMs);
-  // A new version may come long after the last check, and does not look back then.
-  const isOld = checkedVersion !== budget.version && checkedAtMs < nowMs - gapMsMax;
-  const before = isOld ? current : periodOf(budget, checkedAtMs - overlapMs);
+  const before = periodOf(budget, Math.min(nowMs, Math.max(due.checkedAtMs - overlapMs, due.updatedAt.getTime())));
   const ended = before.startMs === current.startMs ? 0 : await checkBudget(deps, budget, before);
   return ended + (await checkBudget(deps, budget, current));
 }
@@ -143,8 +143,8 @@ async function checkBudget(deps: CheckBudgetsDeps, budget: Budget, period: Perio
   );
   if (reached.length === 0) return 0;
   return inTransaction(deps.postgres, async (transaction) => {
-    const current = await findBudget(transaction, budget.projectId);
-    if (current?.version !== budget.version || !current.enabled) return 0;
+    const current = await lockBudget(transaction, budget.projectId);
+    if (current === undefined || budgetTag(current) !== budgetTag(budget) || !current.enabled) return 0;
     const fired = await insertAlerts(transaction, budget, period.startMs, reached.map(alertOf));
     if (fired.length === 0) return 0;
     const isFired = new Set(fired.map(keyOf));

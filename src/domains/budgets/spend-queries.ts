@@ -1,8 +1,8 @@
 import { type ClickHouse, sumSettings } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { findKnownPrompts } from '../prompt-links/index.ts';
 import type { Budget, BudgetScope, Period } from './budget.ts';
-import { findPromptIds } from './budget-store.ts';
 
 const nanosPerMs = 1_000_000n;
 const lastUnixNano = 2n ** 64n - 1n;
@@ -101,9 +101,10 @@ export async function computeSpend(
   { projectId, scopes }: Pick<Budget, 'projectId' | 'scopes'>,
   { period, days }: { period: Period; days?: readonly number[] },
 ): Promise<Spend> {
-  const slugs = scopes.flatMap(({ by, value }) => (by === 'prompt' ? [value] : []));
-  const ids = await findPromptIds(postgres, projectId, slugs);
-  const read = scopes.map(({ by, value }) => ({ by, value, promptId: by === 'prompt' ? ids.get(value) : undefined }));
+  const called = scopes.flatMap(({ by, value }) => (by === 'prompt' ? [value] : []));
+  const prompts = called.length === 0 ? new Map() : await findKnownPrompts(postgres, projectId, called);
+  const idOf = ({ by, value }: BudgetScope) => (by === 'prompt' ? prompts.get(value)?.id : undefined);
+  const read = scopes.map((scope) => ({ by: scope.by, value: scope.value, promptId: idOf(scope) }));
   return readSpend(clickhouse, { projectId, period, scopes: read, ...(days === undefined ? {} : { days }) });
 }
 

@@ -75,7 +75,11 @@ test('the spend of prompts and environments is that of their calls, however the 
   );
   await sendSpans(api, project.key, sent.map(spanOf));
   const scopes = [
-    ...[first.id, first.slug, second.slug, second.id].map((value) => ({ by: 'prompt', value, amount: '1000' })),
+    ...[first.id, first.slug, first.name, second.slug, second.id].map((value) => ({
+      by: 'prompt',
+      value,
+      amount: '1000',
+    })),
     ...['production', 'staging', 'nowhere'].map((value) => ({ by: 'environment', value, amount: '1000' })),
     { by: 'model', value: 'house-model', amount: '1000' },
   ];
@@ -84,7 +88,7 @@ test('the spend of prompts and environments is that of their calls, however the 
   const ofPrompt = (prompt: Prompt) => sumOf(sent.filter((each) => each.prompt === prompt));
   const ofEnvironment = (name: string) => sumOf(sent.filter(({ environment }) => environment === name));
   expect(body.scopes.map(({ value, spend }) => [value, spend])).toEqual([
-    ...[first.id, first.slug].map((value) => [value, usdOf(ofPrompt(first))]),
+    ...[first.id, first.slug, first.name].map((value) => [value, usdOf(ofPrompt(first))]),
     ...[second.slug, second.id].map((value) => [value, usdOf(ofPrompt(second))]),
     ...['production', 'staging', 'nowhere'].map((name) => [name, usdOf(ofEnvironment(name))]),
     ['house-model', usdOf(sumOf(sent))],
