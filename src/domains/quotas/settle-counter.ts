@@ -2,15 +2,15 @@ import type { Redis } from '../../stores/redis/client.ts';
 import { createScript } from '../../stores/redis/script.ts';
 
 /**
- * Corrects a counter: the stored units received before a minute, plus what was counted for that
- * minute and later. Concurrent additions are kept. ARGV: stored units, the first minute that is not
- * settled, whether the total may decrease, now, expiry. A settlement that began before the last one has no effect, and
+ * Raises a counter to the stored units received before a minute, plus what was counted for that
+ * minute and later. It never falls: a span that comes again counts again, and is stored once. Concurrent additions are
+ * kept. ARGV: stored units, the first minute that is not settled, now, expiry. A settlement that began before the last one has no effect, and
  * none of fewer minutes, as with a body that is replayed from the quarantine: the minutes that it counts as open are gone.
  */
 const lua = `
-if tonumber(redis.call('HGET', KEYS[1], 'settled_at_ms') or 0) > tonumber(ARGV[4]) then return 0 end
+if tonumber(redis.call('HGET', KEYS[1], 'settled_at_ms') or 0) > tonumber(ARGV[3]) then return 0 end
 if tonumber(redis.call('HGET', KEYS[1], 'settled_slot') or 0) > tonumber(ARGV[2]) then
-  redis.call('HSET', KEYS[1], 'settled_at_ms', ARGV[4])
+  redis.call('HSET', KEYS[1], 'settled_at_ms', ARGV[3])
   return 0
 end
 local fields = redis.call('HGETALL', KEYS[1])
@@ -21,11 +21,10 @@ for i = 1, #fields, 2 do
   elseif slot and slot >= tonumber(ARGV[2]) then open = open + fields[i + 1]
   elseif slot then redis.call('HDEL', KEYS[1], fields[i]) end
 end
-local total = tonumber(ARGV[1]) + open
-if ARGV[3] == '0' then total = math.max(total, current) end
+local total = math.max(tonumber(ARGV[1]) + open, current)
 if total == 0 and #fields == 0 then return 0 end
-redis.call('HSET', KEYS[1], 'total', total, 'settled_at_ms', ARGV[4], 'settled_slot', ARGV[2])
-redis.call('EXPIREAT', KEYS[1], ARGV[5])
+redis.call('HSET', KEYS[1], 'total', total, 'settled_at_ms', ARGV[3], 'settled_slot', ARGV[2])
+redis.call('EXPIREAT', KEYS[1], ARGV[4])
 return total - current`;
 
 const script = createScript(lua);
@@ -35,16 +34,14 @@ export interface SettledUsage {
   /** Number of stored units that were received before `firstOpenSlot`. */
   stored: number;
   firstOpenSlot: number;
-  /** False if some received data may already be deleted. Deletion must not give quota back. */
-  mayFall: boolean;
   nowMs: number;
   expiresAtS: number;
 }
 
-/** Corrects the counter of a month. Resolves to the change. */
+/** Corrects the counter of a month. Resolves to what was added. */
 export async function settleCounter(redis: Redis, settled: SettledUsage): Promise<number> {
-  const { key, stored, firstOpenSlot, mayFall, nowMs, expiresAtS } = settled;
-  const change = await script.run(redis, [key], [stored, firstOpenSlot, mayFall ? 1 : 0, nowMs, expiresAtS]);
+  const { key, stored, firstOpenSlot, nowMs, expiresAtS } = settled;
+  const change = await script.run(redis, [key], [stored, firstOpenSlot, nowMs, expiresAtS]);
   return Number(change);
 }
 

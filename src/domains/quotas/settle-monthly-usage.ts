@@ -13,7 +13,6 @@ import {
 import { scanKeys } from '../../stores/redis/scan.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { countReceivedSpans } from '../spans/index.ts';
-import { limitsOf } from '../workspaces/index.ts';
 import { findMeteredWorkspaces, listWorkspaceIds, type MeteredWorkspace } from './metered-workspace-store.ts';
 import { type QuotaThresholdDeps, recordQuotaThresholds } from './record-quota-thresholds.ts';
 import { noteSettleAttempt, settleCounter, settledAtMs } from './settle-counter.ts';
@@ -39,13 +38,11 @@ export interface SettleUsageTiming {
 
 /** Number of workspaces per count query. */
 const workspacesPerGroup = 200;
-const dayMs = 86_400_000;
 
 /**
- * Compares the monthly counters of spans with the stored spans. Gives back spans that were counted
- * but never stored, and rebuilds counters that Redis lost. Of each workspace, only data received
- * before its oldest unfinished body is settled, because its count cannot change. Later data stays
- * as counted.
+ * Compares the monthly counters of spans with the stored spans, and rebuilds counters that Redis lost. Of each
+ * workspace, only data received before its oldest unfinished body is settled, because its count cannot change. Later
+ * data stays as counted.
  */
 export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUsageTiming): Promise<void> {
   const { nowMs, requestMsMax = 5 * 60_000, everyMs = 15 * 60_000 } = timing;
@@ -126,21 +123,14 @@ async function correct(
   storedByProject: ReadonlyMap<string, number>,
   settlement: Settlement,
 ): Promise<void> {
-  const { month, firstOpenSlot, nowMs } = settlement;
+  const { firstOpenSlot } = settlement;
   const stored = workspace.projectIds.reduce((sum, id) => sum + (storedByProject.get(id) ?? 0), 0);
-  const mayFall = keepsWholeMonth(workspace, month, nowMs);
-  const change = await settleCounter(redis, { ...counterOf(workspace, settlement), stored, firstOpenSlot, mayFall });
-  if (change !== 0) logger.info({ workspace_id: workspace.id, change }, 'usage corrected');
+  const added = await settleCounter(redis, { ...counterOf(workspace, settlement), stored, firstOpenSlot });
+  if (added !== 0) logger.info({ workspace_id: workspace.id, added }, 'usage corrected');
 }
 
 function counterOf({ id }: MeteredWorkspace, { month, nowMs }: Settlement) {
   return { key: usageKey(id, 'spans', month), nowMs, expiresAtS: counterExpiryS(month) };
-}
-
-/** Returns whether no data received this month can have reached its retention. */
-function keepsWholeMonth(workspace: MeteredWorkspace, month: Month, nowMs: number): boolean {
-  const { retentionDays } = limitsOf(workspace);
-  return retentionDays === 0 || nowMs - month.startMs < retentionDays * dayMs;
 }
 
 async function* allWorkspaces(postgres: Postgres): AsyncGenerator<string[]> {
