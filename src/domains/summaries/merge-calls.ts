@@ -12,8 +12,8 @@ const minuteNano = 60_000_000_000n;
 const spansOfTime = [15n * minuteNano, 60n * minuteNano, 24n * 60n * minuteNano, 2n ** 64n];
 
 /**
- * Merges calls, which are in order of start, that differ only in their start, duration, usage and cost, if there are more than
- * `max`. Numbers of calls, usage and costs stay exact. Each merged call has the earliest start and
+ * Merges calls, which are in order of start, that differ only in their span, start, duration, usage and cost, if there are more
+ * than `max`. Numbers of calls, usage and costs stay exact. Each merged call has the earliest start and
  * the means of the durations. Calls of an hour, a day or more are merged when those of a shorter time
  * are still too many. Those that have too many different models, providers and prompts lose these names.
  */
@@ -41,7 +41,7 @@ function mergeWithin(calls: readonly ExecutionCall[], nanos: bigint): ExecutionC
   for (const call of calls) {
     const key = keyOf(call, nanos);
     const group = groups.get(key);
-    groups.set(key, group === undefined ? { ...call, spanId: '' } : sumOf(group, call));
+    groups.set(key, group === undefined ? call : sumOf(group, call));
   }
   return [...groups.values()];
 }
@@ -59,6 +59,7 @@ function sumOf(a: ExecutionCall, b: ExecutionCall): ExecutionCall {
   const mean = (left: number, right: number) => (left * a.calls + right * b.calls) / calls;
   return {
     ...a,
+    spanId: '',
     calls,
     durationMs: mean(a.durationMs, b.durationMs),
     ttftMs: a.ttftMs === null || b.ttftMs === null ? (a.ttftMs ?? b.ttftMs) : mean(a.ttftMs, b.ttftMs),

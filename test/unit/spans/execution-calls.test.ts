@@ -137,6 +137,19 @@ describe('merged calls', () => {
     expect(sumsOf(merged)).toEqual(sumsOf(many));
   });
 
+  test('that are one of their kind keep their span, so that feedback on it is found', () => {
+    const [call] = summarizeExecution('p', [
+      lightSpan({ spanId: 'a'.repeat(16), kind: 'llm', usage: usageOf(1) }),
+    ]).calls;
+    if (call === undefined) throw new Error('The span is a call');
+    const alone = { ...call, spanId: 'b'.repeat(16), model: 'rare' };
+    const merged = mergeCalls([alone, ...Array.from({ length: 5_000 }, () => call)]);
+    expect(merged).toMatchObject([
+      { calls: 1, spanId: alone.spanId },
+      { calls: 5_000, spanId: '' },
+    ]);
+  });
+
   test('of one model and prompt are one', () => {
     const call = summarizeExecution('p', [lightSpan({ spanId: 'a'.repeat(16), kind: 'llm', usage: usageOf(1) })]).calls;
     const many = Array.from({ length: 5_001 }, (_, index) =>
