@@ -22,7 +22,7 @@ export async function encodedBody(
 ): Promise<BatchEntry> {
   const bytes = Buffer.from(encodeSpans('protobuf', spans));
   const logger = createLogger({ level: 'silent', name: 'test' });
-  const prompts = new KnownPrompts({ find: async () => new Map(), unknownMs: 1_000, logger });
+  const prompts = new KnownPrompts({ find: async () => new Map(), unknownMs: 1_000, askedMax: 200, logger });
   const payload = {
     v: 1,
     projectId,

@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { findKnownPrompts, KnownPrompts } from '../prompt-links/index.ts';
+import { findKnownPrompts, KnownPrompts, wantedMax } from '../prompt-links/index.ts';
 import type { FeedbackOfExecutions } from './feedback-of-executions.ts';
 import { createMentionReads } from './filters/mention-reads.ts';
 import { createLatestMoment } from './latest-moment.ts';
@@ -31,6 +31,7 @@ export function createExecutions(deps: {
     find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
     // A prompt must be visible to readers as soon as it exists, so unknown names are not cached.
     unknownMs: 0,
+    askedMax: wantedMax,
     logger,
   });
   const threads = new TraceThreads({ clickhouseUrl, cursorSecret, knownPrompts });

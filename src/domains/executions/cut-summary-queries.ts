@@ -9,8 +9,10 @@ import { listSettings } from './list-settings.ts';
  */
 const bytesMax = 32 * 1024;
 const itemsMax = 64;
-const itemBytesMax = 300;
+/** A tag of 128 characters with three bytes each is not longer. */
+const itemBytesMax = 400;
 const textBytesMax = 1_000;
+const textCharsMax = 300;
 
 /**
  * SQL of `executions.summary` for lists. It is '' when {@link fillCutSummaries} must read a cut
@@ -26,7 +28,7 @@ const cutMember = `multiIf(
   length(member.2) <= ${textBytesMax}, member.2,
   startsWith(member.2, '['), concat('[', arrayStringConcat(arraySlice(
     arrayFilter(item -> length(item) <= ${itemBytesMax}, JSONExtractArrayRaw(member.2)), 1, ${itemsMax}), ','), ']'),
-  startsWith(member.2, '"'), toJSONString(substringUTF8(JSONExtractString(member.2), 1, ${itemBytesMax})),
+  startsWith(member.2, '"'), toJSONString(substringUTF8(JSONExtractString(member.2), 1, ${textCharsMax})),
   'null')`;
 const cutSummary = `concat('{', arrayStringConcat(arrayMap(
   member -> concat(toJSONString(member.1), ':', ${cutMember}), JSONExtractKeysAndValuesRaw(summary)), ','), '}')`;

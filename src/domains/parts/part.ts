@@ -26,11 +26,11 @@ export const partKind: Kind<PartContent> = {
 };
 
 /**
- * Converts part tags to references, each once. `ref` is the tag's `slug`, `slug@3` or `slug@label`.
+ * Converts part tags to references, each once. `ref` is the tag's `slug`, `slug@3` or `slug@label`; `@03` is `@3`.
  */
 export function referencesOf(uses: readonly { slug: string; ref: string }[]): Reference[] {
-  const byRef = new Map(uses.map(({ slug, ref }) => [ref, { slug, pin: pinIn(ref) }]));
-  return [...byRef.values()];
+  const references = uses.map(({ slug, ref }) => ({ slug, pin: pinIn(ref) }));
+  return [...new Map(references.map((each) => [`${each.slug}@${each.pin}`, each])).values()];
 }
 
 function pinIn(ref: string): string {

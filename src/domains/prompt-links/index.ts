@@ -12,4 +12,4 @@ export {
 export { findKnownPrompts } from './prompt-link-store.ts';
 export { mergeUses, type PromptUse, usesOf } from './prompt-uses.ts';
 export { answerPrompts, promptsOver } from './prompts-over-port.ts';
-export { resolvePromptRefs, resolveSpanPrompts } from './resolve-prompt-refs.ts';
+export { resolvePromptRefs, resolveSpanPrompts, wantedMax } from './resolve-prompt-refs.ts';

@@ -15,11 +15,8 @@ const waitMsMax = 250;
 const restMs = 2_000;
 const projectsMax = 200;
 const entriesMax = 500;
-/**
- * Maximum number of names in one statement. If a request body has more distinct names, its readers
- * look up the rest.
- */
-const askedMax = 200;
+/** Maximum number of names in one statement. */
+const statementNamesMax = 500;
 /** No name, slug, id or key is longer. */
 const wantedCharsMax = 200;
 
@@ -37,14 +34,18 @@ export interface KnownPromptsOptions {
   find: (projectId: string, wanted: readonly string[]) => Promise<ReadonlyMap<string, KnownPrompt>>;
   /** How long a name without a prompt is assumed to stay without one. */
   unknownMs: number;
+  /** Maximum number of names that one call looks up. The others are as before. */
+  askedMax: number;
   logger: Logger;
 }
 
 interface Entry {
   prompt: KnownPrompt | undefined;
   freshUntilMs: number;
-  loading: Promise<void> | undefined;
+  loading: Promise<Found> | undefined;
 }
+
+type Found = ReadonlyMap<string, KnownPrompt>;
 
 interface ProjectKey {
   workspaceId: string;
@@ -83,38 +84,46 @@ export class KnownPrompts {
     return { find: (projectId, wanted) => this.#find({ workspaceId, projectId }, wanted) };
   }
 
-  async #find(project: ProjectKey, wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, KnownPrompt>> {
+  async #find(project: ProjectKey, wanted: ReadonlySet<string>): Promise<Found> {
     const { projectId } = project;
+    /** More than there are entries can be wanted at once. */
+    const loaded = new Map<string, KnownPrompt>();
     const entries = this.#entriesOf(projectId);
     if (Date.now() >= Math.max(this.#restUntilMs, this.#restsUntilMs.get(projectId) ?? 0)) {
       const loading = this.#load(project, entries, [...wanted].filter(canBeOne));
+      const take = async (loads: Promise<Found>) => {
+        for (const [each, prompt] of await loads) loaded.set(each, prompt);
+      };
       if (loading.length > 0)
-        await within(waitMsMax, () => Promise.all(loading)).catch((error) => this.#restOf(projectId, error));
+        await within(waitMsMax, () => Promise.all(loading.map(take))).catch((error) => this.#restOf(projectId, error));
     }
     const found = new Map<string, KnownPrompt>();
     for (const each of wanted) {
-      const prompt = entries.get(each)?.prompt;
+      const prompt = loaded.get(each) ?? entries.get(each)?.prompt;
       if (prompt !== undefined) found.set(each, prompt);
     }
     return found;
   }
 
   /**
-   * Returns the pending lookups of the wanted names. Starts a lookup for names that no caller has
+   * Returns the pending lookups of the wanted names. Starts lookups for names that no caller has
    * asked for yet.
    */
-  #load(project: ProjectKey, entries: Entries, wanted: readonly string[]): Promise<void>[] {
+  #load(project: ProjectKey, entries: Entries, wanted: readonly string[]): Promise<Found>[] {
     const nowMs = Date.now();
     const stale = wanted.filter((each) => (entries.get(each)?.freshUntilMs ?? 0) <= nowMs);
-    const missing = stale.filter((each) => entries.get(each)?.loading === undefined).slice(0, askedMax);
-    if (missing.length > 0) {
-      const loading = this.#ask(project, entries, missing);
-      for (const each of missing) entries.set(each, { ...(entries.get(each) ?? nothing), loading });
+    const pending = new Set(stale.flatMap((each) => entries.get(each)?.loading ?? []));
+    const missing = stale.filter((each) => entries.get(each)?.loading === undefined).slice(0, this.#options.askedMax);
+    for (let at = 0; at < missing.length; at += statementNamesMax) {
+      const asked = missing.slice(at, at + statementNamesMax);
+      const loading = this.#ask(project, entries, asked);
+      for (const each of asked) entries.set(each, { ...(entries.get(each) ?? nothing), loading });
+      pending.add(loading);
     }
-    return [...new Set(stale.flatMap((each) => entries.get(each)?.loading ?? []))];
+    return [...pending];
   }
 
-  async #ask({ workspaceId, projectId }: ProjectKey, entries: Entries, wanted: readonly string[]): Promise<void> {
+  async #ask({ workspaceId, projectId }: ProjectKey, entries: Entries, wanted: readonly string[]): Promise<Found> {
     try {
       const found = await this.#lane.run(workspaceId, () => this.#options.find(projectId, wanted));
       for (const each of wanted) {
@@ -122,6 +131,7 @@ export class KnownPrompts {
         const freshUntilMs = Date.now() + (prompt === undefined ? this.#options.unknownMs : knownMs);
         entries.set(each, { prompt, freshUntilMs, loading: undefined });
       }
+      return found;
     } catch (error) {
       for (const each of wanted) {
         const entry = entries.get(each);
@@ -131,6 +141,7 @@ export class KnownPrompts {
       const isOwn = error instanceof RateLimitedError || error instanceof StatementTooSlowError;
       if (isOwn) this.#restOf(projectId, error);
       else this.#rest(error);
+      return new Map();
     }
   }
 

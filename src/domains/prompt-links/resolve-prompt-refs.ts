@@ -5,7 +5,7 @@ import type { KnownPrompt, PromptMention, SpanPrompt } from './prompt.ts';
  * Maximum number of distinct names in one question. Four times as many as {@link KnownPrompts} keeps of a project. A
  * thread posts them to the main thread, which reads them in one step.
  */
-const wantedMax = 2_000;
+export const wantedMax = 2_000;
 
 /**
  * Returns the mentions in their order. Mentions of prompts that the project has are linked, the

@@ -103,10 +103,9 @@ function addFilters(
   query.whereIn('id', postgres(tables.labels).where({ project_id: projectId, label }).select(idColumn));
 }
 
-const wordsMax = 10;
-
-function wordsOf(q = ''): string[] {
-  return q.split(/\s+/).filter(Boolean).slice(0, wordsMax);
+/** Returns the words that a search looks for. */
+export function wordsOf(q = ''): string[] {
+  return q.split(/\s+/).filter(Boolean);
 }
 
 /**

@@ -127,6 +127,8 @@ export async function lockSlugNumber(
   const found = await postgres(kind.tables.items)
     .where({ project_id: projectId })
     .whereNull('deleted_at')
+    // The range is that of the prefix `base-` in the index on bytes.
+    .whereRaw('slug collate "C" >= ? and slug collate "C" < ?', [`${base}-`, `${base}.`])
     .whereRaw('slug ~ ?', [`^${base}-[0-9]{1,9}$`])
     .first<{ last: number | null } | undefined>(
       postgres.raw('max(cast(substr(slug, ?) as integer)) as last', [base.length + 2]),

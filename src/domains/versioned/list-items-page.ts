@@ -44,8 +44,9 @@ export async function listItemsPage<Wire>(
   const fingerprint = fingerprintOf({ list: kind.tables.items, projectId, sort, ...filters });
   const after = cursor === undefined ? undefined : decodeCursor(cursorSecret, fingerprint, cursor, position);
   const list = () => listItems(postgres, kind, { projectId, filters, sort, after, limit: limit + 1 });
-  const { q, equal, tags, label } = filters;
-  const isSearch = [q, equal, tags, label].some((filter) => filter !== undefined && filter !== 'latest');
+  const { q, equal, tags, label, updatedAfter } = filters;
+  const isFiltered = [q, equal, tags, label].some((filter) => filter !== undefined && filter !== 'latest');
+  const isSearch = isFiltered || (updatedAfter !== undefined && sort !== '-updated_at');
   const items = isSearch ? await searches.run(workspaceId, list, { waiter }) : await list();
   return toPage(items, limit, toWire, (item) =>
     encodeCursor(cursorSecret, fingerprint, [positionOf[sort](item), item.id]),

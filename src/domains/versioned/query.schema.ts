@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { pageParams } from '../../http/pagination.ts';
 import { integerParam, repeatedParam } from '../../http/query.ts';
 import { tag } from './item-input.schema.ts';
-import { type ItemFilters, itemSorts } from './item-list-store.ts';
+import { type ItemFilters, itemSorts, wordsOf } from './item-list-store.ts';
 import { versionMax } from './params.schema.ts';
+
+const wordsMax = 10;
 
 export const versionParam = integerParam({ min: 1, max: versionMax }).meta({ description: 'A version', example: 3 });
 
@@ -12,8 +14,12 @@ export const listQuery = {
   q: z
     .string()
     .max(200)
+    .refine((q) => wordsOf(q).length <= wordsMax, `must have at most ${wordsMax} words`)
     .optional()
-    .meta({ description: 'Words that the name, the slug or the description must contain', example: 'support' }),
+    .meta({
+      description: 'Words, at most ten, that the name, the slug or the description must contain',
+      example: 'support',
+    }),
   tag: repeatedParam(tag).optional().meta({
     description: 'Only items with this tag. If it is repeated, items must have all of the tags',
     example: 'billing',

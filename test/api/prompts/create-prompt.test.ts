@@ -11,6 +11,14 @@ const create = (body: unknown, options = {}) => it.call<WireItem>('createPrompt'
 const text = { name: 'Greeting', type: 'text', template: 'Hi {{who}}' };
 
 describe('201', () => {
+  test.each([
+    ['mustache', '{{> tone@1}} {{> tone@01}}'],
+    ['liquid', "{% render 'tone@1' %} {% render 'tone@01' %}"],
+  ])('a %s template may name one version of a part in two spellings', async (template_format, template) => {
+    const answer = await create({ ...text, slug: `spellings-${template_format}`, template_format, template });
+    expect(answer.status, answer.text).toBe(201);
+  });
+
   test('a text prompt is answered with its version 1 and what links a span to it', async () => {
     const body = {
       ...text,

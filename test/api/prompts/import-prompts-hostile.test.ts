@@ -310,6 +310,12 @@ describe('what an import may say', () => {
     expect((await it.api.call('putPromptLabel', { ...options, body: { version: 1 } })).status).toBe(422);
   });
 
+  test('a version of a part that claims to be of an optimization is refused', async () => {
+    const target = await newProject(it.api);
+    const claimed = { ...partVersion('tone', 1, 'a'), kind: 'optimization' };
+    expect(await imported(target, toLines([itemLine('part', 'tone'), claimed]))).toMatchObject({ status: 422 });
+  });
+
   test('what it says of author, kind and optimization is kept and marked as imported, by whom and when', async () => {
     const target = await newProject(it.api);
     const claimed = { kind: 'optimization', optimization_run_id: 'opt_other', created_at: '2001-01-01T00:00:00.000Z' };

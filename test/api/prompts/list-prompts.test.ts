@@ -114,6 +114,7 @@ describe('400', () => {
     [{ limit: 101 }, 'invalid_parameter'],
     [{ color: 'red' }, 'unknown_parameter'],
     [{ cursor: 'abc' }, 'invalid_cursor'],
+    [{ q: 'one two three four five six seven eight nine ten eleven' }, 'invalid_parameter'],
   ])('%j is refused', async (query, code) => {
     expectProblem(await it.call('listPrompts', '', { query }), 400, code);
   });

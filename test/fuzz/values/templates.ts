@@ -39,6 +39,7 @@ const text = fc.constantFrom(
 const part = fc.constantFrom(
   'base-part',
   'base-part@1',
+  'base-part@01',
   'base-part@latest',
   'base-part@0',
   'none',

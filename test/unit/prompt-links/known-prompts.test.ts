@@ -26,7 +26,7 @@ function database(prompts: Record<string, Record<string, KnownPrompt>>) {
     const own = prompts[projectId] ?? {};
     return new Map(wanted.flatMap((each): [string, KnownPrompt][] => (own[each] ? [[each, own[each]]] : [])));
   };
-  return { asked, prompts, state, find, known: new KnownPrompts({ find, unknownMs: 2_000, logger }) };
+  return { asked, prompts, state, find, known: new KnownPrompts({ find, unknownMs: 2_000, askedMax: 200, logger }) };
 }
 
 const names = async (from: KnownPrompts, projectId: string, ...wanted: string[]) =>
@@ -73,7 +73,7 @@ describe('what is known of prompts', () => {
   test('is asked for one project while the look-ups of another take long', async () => {
     const find = async (projectId: string) =>
       projectId === 'slow' ? new Promise<never>(() => undefined) : new Map([['a', known('a')]]);
-    const prompts = new KnownPrompts({ find, unknownMs: 0, logger });
+    const prompts = new KnownPrompts({ find, unknownMs: 0, askedMax: 200, logger });
     const slow = names(prompts, 'slow', 'a');
     await vi.advanceTimersByTimeAsync(300);
     expect([await slow, await names(prompts, 'p', 'a')]).toEqual([[], ['prm_a']]);
@@ -87,7 +87,7 @@ describe('what is known of prompts', () => {
       await new Promise<void>((resolve) => ends.push(resolve));
       return new Map<string, KnownPrompt>();
     };
-    const slow = new KnownPrompts({ find, unknownMs: 2_000, logger });
+    const slow = new KnownPrompts({ find, unknownMs: 2_000, askedMax: 200, logger });
     const own = slow.of('wsp_slow');
     const waiting = [
       ...[own.find('slow', new Set(['a'])), own.find('slow', new Set(['b'])), own.find('its other', new Set(['a']))],
@@ -114,6 +114,14 @@ describe('what is known of prompts', () => {
     expect(db.asked.slice(6)).toEqual([['a']]);
   });
 
+  test('of more names than are kept is found at once, five hundred in a statement', async () => {
+    const wanted = Array.from({ length: 1_200 }, (_, index) => `name ${index}`);
+    const db = database({ p: Object.fromEntries(wanted.map((name) => [name, known(name)])) });
+    const reads = new KnownPrompts({ find: db.find, unknownMs: 0, askedMax: 2_000, logger });
+    expect(await names(reads, 'p', ...wanted)).toEqual(wanted.map((name) => `prm_${name}`));
+    expect(db.asked.map(({ length }) => length)).toEqual([500, 500, 200]);
+  });
+
   test('is not asked for what no prompt can be called', async () => {
     const db = database({});
     expect(await names(db.known, 'p', 'a\u0000b', 'x'.repeat(201))).toEqual([]);
@@ -138,7 +146,12 @@ describe('with a database that takes connections and says nothing', () => {
     const address = server.address();
     const port = typeof address === 'object' ? address?.port : undefined;
     const postgres = connectPostgres(`postgres://u:p@127.0.0.1:${port}/d`, 1);
-    const silent = new KnownPrompts({ find: (...asked) => findKnownPrompts(postgres, ...asked), unknownMs: 0, logger });
+    const silent = new KnownPrompts({
+      find: (...asked) => findKnownPrompts(postgres, ...asked),
+      unknownMs: 0,
+      askedMax: 200,
+      logger,
+    });
     const startedAtMs = performance.now();
     expect(await names(silent, 'p', 'a')).toEqual([]);
     const firstMs = performance.now() - startedAtMs;

@@ -13,7 +13,7 @@ function project() {
     const slugs = wanted.filter((each) => each === 'a' || each === 'b');
     return new Map(slugs.map((slug) => [slug, { id: `prm_${slug}`, slug, versions: [] }]));
   };
-  return { asked, known: new KnownPrompts({ find, unknownMs: 2_000, logger }).of('w') };
+  return { asked, known: new KnownPrompts({ find, unknownMs: 2_000, askedMax: 200, logger }).of('w') };
 }
 
 function named(name: string, others: string[] = []): PromptRef {

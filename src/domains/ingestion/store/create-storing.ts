@@ -76,6 +76,7 @@ export function createStoring(
   const prompts = new KnownPrompts({
     find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
     unknownMs: unknownPromptMs,
+    askedMax: 200,
     logger,
   });
   const encoder = createBodyEncoder({

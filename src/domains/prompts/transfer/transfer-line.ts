@@ -38,13 +38,15 @@ const itemLine = <Record extends string>(record: Record, kind: typeof partKind |
   };
 };
 
+const kind = z.enum(['create', 'update', 'rollback', 'optimization', 'import']);
+
 const versionLine = <Record extends string>(record: Record) => ({
   record: z.literal(record),
   slug: z.string().max(100),
   version,
   template_format: z.enum(templateFormats),
   commit_message: z.string().max(2_000).nullable(),
-  kind: z.enum(['create', 'update', 'rollback', 'optimization', 'import']),
+  kind,
   parent_version: version.nullable(),
   rolled_back_from: version.nullable(),
   content_hash: z.string().regex(/^[0-9a-f]{64}$/),
@@ -57,7 +59,14 @@ const json = contentJson.nullable();
 /** One line of an export. An item comes before its versions, which come in order. */
 export const transferLine = z.discriminatedUnion('record', [
   z.strictObject(itemLine('part', partKind)),
-  z.strictObject({ ...versionLine('part_version'), template: z.string() }),
+  z.strictObject({
+    ...versionLine('part_version'),
+    kind: kind.refine(
+      (given): boolean => given !== 'optimization',
+      'must not be "optimization": parts are not optimized',
+    ),
+    template: z.string(),
+  }),
   z.strictObject({ ...itemLine('prompt', promptKind), type: z.enum(promptTypes) }),
   z.strictObject({
     ...versionLine('prompt_version'),
