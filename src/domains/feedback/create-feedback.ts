@@ -3,7 +3,7 @@ import { newId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { type Principal, projectActedIn, type Tenancy } from '../auth/index.ts';
 import type { FeedbackBody } from './feedback.schema.ts';
-import type { Author, Feedback } from './feedback.ts';
+import type { Author, Feedback, Target } from './feedback.ts';
 import type { FeedbackCounts } from './feedback-counts.ts';
 import type { FeedbackReads } from './feedback-reads.ts';
 import { putFeedback } from './feedback-store.ts';
@@ -45,8 +45,10 @@ export async function createFeedback(
   });
   deps.reads.note(project.projectId);
   deps.counts.add(target.type, stored.isNew ? 'created' : 'updated');
-  // A visitor of a page learns only what the request itself contains.
-  return principal.type === 'feedback_token' ? { ...stored, feedback: onlySent(stored.feedback, content) } : stored;
+  // A visitor of a page learns only what the request itself contains, and whether it is new.
+  return principal.type === 'feedback_token'
+    ? { ...stored, feedback: onlySent(stored.feedback, target, content) }
+    : stored;
 }
 
 function checkSingleCredential(principal: Principal, body: FeedbackBody): void {
@@ -71,14 +73,20 @@ function userOf(principal: Principal): string {
 
 type Sent = Pick<FeedbackBody, 'value' | 'rating' | 'comment' | 'correction' | 'metadata'>;
 
-function onlySent(stored: Feedback, sent: Sent): Feedback {
+/** The score of a sent value alone may be that of a stored rating, and is left out. */
+function onlySent(stored: Feedback, target: Target, sent: Sent): Feedback {
+  const decidesScore = sent.rating != null || (sent.rating === null && sent.value != null);
   return {
     ...stored,
+    promptId: target.promptId ?? null,
+    promptVersion: target.promptVersion ?? null,
+    sessionId: target.sessionId ?? null,
     value: sent.value ?? null,
     rating: sent.rating ?? null,
-    score: sent.value == null && sent.rating == null ? null : stored.score,
+    score: decidesScore ? stored.score : null,
     comment: sent.comment ?? null,
     correction: sent.correction ?? null,
     metadata: sent.metadata ?? null,
+    createdAt: stored.updatedAt,
   };
 }

@@ -196,7 +196,8 @@ describe('200', () => {
   });
 
   test('the holder of a token learns nothing that others said', async () => {
-    const body = onTrace({ user_id: 'u', comment: 'private' });
+    const said = { user_id: 'u', comment: 'private', rating: 4, session_id: 'session of the user' };
+    const body = onTrace(said);
     await newFeedback(api, project, body);
     const token = await newFeedbackToken(api, project, body.trace_id);
     const { status, body: seen } = await api.call<FeedbackWire>('createFeedback', {
@@ -204,6 +205,12 @@ describe('200', () => {
       body: { target_type: 'execution', trace_id: body.trace_id, user_id: 'u', value: 0.5 },
     });
     expect([status, seen.comment, seen.value, seen.rating]).toEqual([200, null, 0.5, null]);
+    expect([seen.score, seen.session_id, seen.created_at]).toEqual([null, null, seen.updated_at]);
+    const { body: rated } = await api.call<FeedbackWire>('createFeedback', {
+      token,
+      body: { target_type: 'execution', trace_id: body.trace_id, user_id: 'u', rating: 2 },
+    });
+    expect(rated).toMatchObject({ score: 0.25, value: null });
   });
 });
 

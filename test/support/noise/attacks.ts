@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { mintApiKey } from '../../../src/domains/auth/index.ts';
-import { manyValues, newTraceId, tracesBody, tracesHeaders } from './attack-bodies.ts';
+import { type AttackSpan, manyValues, newTraceId, tracesBody, tracesHeaders } from './attack-bodies.ts';
 import { call, inParallel, projectPath, type Target } from './target.ts';
 
 export interface Attack {
@@ -502,9 +502,31 @@ export const attacks = {
         await post(target, `/prompts/scored-${turn % metricPrompts}/optimize`, run, signal);
       }),
   },
+  'texts in which no word occurs twice': {
+    async prepare() {
+      for (let body = 0; body < 6; body++) uniqueWords.push(tracesBody(spansOfUniqueWords(body)));
+    },
+    run: (target, signal) =>
+      inParallel(2, signal, (turn) => {
+        const body = uniqueWords[turn % uniqueWords.length];
+        return call(target, 'POST', '/api/v1/traces', { ...(body && { body }), headers: tracesHeaders });
+      }),
+  },
 } as const satisfies Record<string, Attack>;
 
 export type AttackName = keyof typeof attacks;
+
+const uniqueWords: Buffer[] = [];
+
+/** 48 spans with 110,000 words each. They are the most that a merge of ClickHouse has to index. */
+function spansOfUniqueWords(body: number): AttackSpan[] {
+  const traceId = newTraceId();
+  return Array.from({ length: 48 }, (_, span) => {
+    const first = (body * 48 + span) * 110_000;
+    const words = Array.from({ length: 110_000 }, (_, word) => (2 ** 28 + first + word).toString(36));
+    return { traceId, attributes: { 'input.value': words.join(' ') } };
+  });
+}
 
 const largeTraceId = newTraceId();
 const ratedTraceIds = Array.from({ length: 4_000 }, newTraceId);
