@@ -9,6 +9,7 @@ import { type AwaitedBody, readOutcomes } from './body-outcomes.ts';
 import { connectRequestQueue } from './connect-queue.ts';
 import { dropBody, forgetJob } from './drop-body.ts';
 import { barrierMsMax, DurabilityBarrier, isWrittenWithAnswer } from './durability-barrier.ts';
+import { giveBackSpans } from './give-back-spans.ts';
 import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog, retryOptions } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
@@ -88,6 +89,7 @@ export function createBodyPublisher(
   const lanes = ofLanes((lane) => connectRequestQueue(lane, redis));
   const queues = ingestLanes.map((lane) => lanes[lane]);
   const isolation = connectRequestQueue(jobCatalog.isolateBody.queue, redis);
+  const jobKeysOf = (jobId: string) => queues.map((queue) => queue.toKey(jobId));
   const schedule = new LaneSchedule();
   const nextDue = ofLanes((lane) => cachedFor(nextDueMs, () => readNextTurnS(redis, lanes[lane])));
   let baseS: number | undefined;
@@ -150,6 +152,8 @@ export function createBodyPublisher(
         const { duplicate, backlog } = await store(jobId, body, payload, meter);
         return { duplicate, backlog };
       } catch (error) {
+        // Nobody waits for it: Redis may be away.
+        if (meter?.taken === true) giveBackSpans(redis, jobKeysOf(jobId), meter).catch(() => undefined);
         throw notQueued(error);
       }
     },
@@ -171,8 +175,7 @@ export function createBodyPublisher(
       return oldestAtMs;
     },
     async isKnown(jobId) {
-      const keys = queues.map((queue) => queue.toKey(jobId));
-      const known = await Promise.all(keys.map((key) => redis.exists(key))).catch((error: unknown) => {
+      const known = await Promise.all(jobKeysOf(jobId).map((key) => redis.exists(key))).catch((error: unknown) => {
         throw notQueued(error);
       });
       return known.some((count) => count > 0);
@@ -182,7 +185,7 @@ export function createBodyPublisher(
       await dropBody(redis, { ingest: queues, isolation }, { projectId, jobId });
       await forgetJob(redis, { ingest: queues, isolation }, jobId);
     },
-    outcomes: (bodies) => readOutcomes(redis, (jobId) => queues.map((queue) => queue.toKey(jobId)), bodies),
+    outcomes: (bodies) => readOutcomes(redis, jobKeysOf, bodies),
     close: async () => void (await Promise.all([...queues, isolation].map((queue) => queue.close()))),
   };
 }

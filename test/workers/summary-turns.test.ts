@@ -53,7 +53,7 @@ describe('a large trace whose reading takes longer than a lease', () => {
         end = resolve;
       });
     });
-    const turn = turns.take(project.workspaceId, [project], new AbortController().signal);
+    const turn = turns.take([project], new AbortController().signal);
     await until('it is being read', 30_000, () => begun.length > 0);
     for (let passedS = 0; passedS < 60; passedS += 2) {
       await vi.advanceTimersByTimeAsync(2_000);
@@ -63,32 +63,6 @@ describe('a large trace whose reading takes longer than a lease', () => {
     await turn;
     expect(begun).toEqual([traceId]);
     expect((await summaryProjects(redis)).map(({ projectId }) => projectId)).not.toContain(project.projectId);
-  });
-});
-
-describe('two workspaces whose large traces take long', () => {
-  test('do not delay the small traces of a third', async () => {
-    const slow = [await listLargeTrace(), await listLargeTrace()];
-    const begun: string[] = [];
-    let end: (summarized: SummarizedInThread) => void = () => undefined;
-    const read = new Promise<SummarizedInThread>((resolve) => {
-      end = resolve;
-    });
-    const turns = turnsWith((task) => {
-      begun.push(task.traceId);
-      return read;
-    });
-    const { signal } = new AbortController();
-    const taken = slow.map(({ project }) => turns.take(project.workspaceId, [project], signal));
-    await until('both are being read', 30_000, () => begun.length === 2);
-    const small = { projectId: newId('prj'), workspaceId: newId('wsp') };
-    const traceId = newTraceId();
-    await storeSpans(clickhouse, { id: small.projectId, key: '', ...small }, { traceId, count: 3 });
-    await listForSummary(redis, small, [traceId]);
-    await turns.take(small.workspaceId, [small], signal);
-    expect((await summaryProjects(redis)).map(({ projectId }) => projectId)).not.toContain(small.projectId);
-    end({ tookMs: 1, isLeft: false, joined: 0 });
-    await Promise.all(taken);
   });
 });
 
@@ -104,7 +78,7 @@ describe('a large trace whose log records are not all joined', () => {
     const { due, failures } = summaryKeys(project.projectId);
     await redis.hset(failures, traceId, 1);
     const turns = turnsWith(async () => ({ tookMs: 60_000, isLeft: true, joined }));
-    await turns.take(project.workspaceId, [project], new AbortController().signal);
+    await turns.take([project], new AbortController().signal);
     const dueInMs = Number(await redis.zscore(due, traceId)) - Date.now();
     expect({ dueInMs, failures: await redis.hget(failures, traceId) }).toEqual(expected);
   });
@@ -132,10 +106,10 @@ describe('a turn that is over before its traces are summarized', () => {
     await listForSummary(redis, project, Array.from({ length: 150 }, newTraceId));
     const turns = turnsWith(async () => expect.unreachable('None is large'));
     hurry();
-    await turns.take(project.workspaceId, [project], new AbortController().signal);
+    await turns.take([project], new AbortController().signal);
     expect([await redis.zcard(due), await redis.zcount(due, begunAtMs + 500, begunAtMs + 500)]).toEqual([50, 50]);
     vi.setSystemTime(begunAtMs + 500);
-    await turns.take(project.workspaceId, [project], new AbortController().signal);
+    await turns.take([project], new AbortController().signal);
     expect(await redis.zcard(due)).toBe(0);
   });
 
@@ -148,13 +122,10 @@ describe('a turn that is over before its traces are summarized', () => {
     const begun: string[] = [];
     const turns = turnsWith(async ({ traceId }) => {
       begun.push(traceId);
-      // As much time as a turn has.
-      performance.now();
-      performance.now();
       return { tookMs: 2_000, isLeft: false, joined: 0 };
     });
     hurry();
-    await turns.take(project.workspaceId, [project], new AbortController().signal);
+    await turns.take([project], new AbortController().signal);
     expect(begun).toEqual(traceIds.toSorted().slice(0, 1));
   });
 });

@@ -46,9 +46,7 @@ export async function createFeedback(
   deps.reads.note(project.projectId);
   deps.counts.add(target.type, stored.isNew ? 'created' : 'updated');
   // A visitor of a page learns only what the request itself contains, and whether it is new.
-  return principal.type === 'feedback_token'
-    ? { ...stored, feedback: onlySent(stored.feedback, target, content) }
-    : stored;
+  return principal.type === 'feedback_token' ? { ...stored, feedback: onlySent(stored, target, content) } : stored;
 }
 
 function checkSingleCredential(principal: Principal, body: FeedbackBody): void {
@@ -73,20 +71,20 @@ function userOf(principal: Principal): string {
 
 type Sent = Pick<FeedbackBody, 'value' | 'rating' | 'comment' | 'correction' | 'metadata'>;
 
-/** The score of a sent value alone may be that of a stored rating, and is left out. */
-function onlySent(stored: Feedback, target: Target, sent: Sent): Feedback {
-  const decidesScore = sent.rating != null || (sent.rating === null && sent.value != null);
+/** The score after an update with a value alone may be that of a stored rating, and is left out. */
+function onlySent({ feedback, isNew }: { feedback: Feedback; isNew: boolean }, target: Target, sent: Sent): Feedback {
+  const decidesScore = isNew || sent.rating != null || (sent.rating === null && sent.value != null);
   return {
-    ...stored,
+    ...feedback,
     promptId: target.promptId ?? null,
     promptVersion: target.promptVersion ?? null,
     sessionId: target.sessionId ?? null,
     value: sent.value ?? null,
     rating: sent.rating ?? null,
-    score: decidesScore ? stored.score : null,
+    score: decidesScore ? feedback.score : null,
     comment: sent.comment ?? null,
     correction: sent.correction ?? null,
     metadata: sent.metadata ?? null,
-    createdAt: stored.updatedAt,
+    createdAt: feedback.updatedAt,
   };
 }

@@ -42,7 +42,6 @@ export interface KnownPromptsOptions {
 interface Entry {
   prompt: KnownPrompt | undefined;
   freshUntilMs: number;
-  loading: Promise<Found> | undefined;
 }
 
 type Found = ReadonlyMap<string, KnownPrompt>;
@@ -63,6 +62,8 @@ type Entries = LRUCache<string, Entry>;
 export class KnownPrompts {
   readonly #options: KnownPromptsOptions;
   readonly #projects = new LRUCache<string, Entries>({ max: projectsMax });
+  /** Look-ups in progress by project and name. Apart from the entries, so that those stay while more is looked up. */
+  readonly #pending = new Map<string, Promise<Found>>();
   /**
    * Statements in progress. All workspaces share them, so that connections are left for prices. A statement keeps its
    * place until it ends, also when nobody waits for it any more.
@@ -112,15 +113,16 @@ export class KnownPrompts {
   #load(project: ProjectKey, entries: Entries, wanted: readonly string[]): Promise<Found>[] {
     const nowMs = Date.now();
     const stale = wanted.filter((each) => (entries.get(each)?.freshUntilMs ?? 0) <= nowMs);
-    const pending = new Set(stale.flatMap((each) => entries.get(each)?.loading ?? []));
-    const missing = stale.filter((each) => entries.get(each)?.loading === undefined).slice(0, this.#options.askedMax);
+    const keyOf = (each: string) => `${project.projectId} ${each}`;
+    const missing = stale.filter((each) => !this.#pending.has(keyOf(each))).slice(0, this.#options.askedMax);
     for (let at = 0; at < missing.length; at += statementNamesMax) {
       const asked = missing.slice(at, at + statementNamesMax);
-      const loading = this.#ask(project, entries, asked);
-      for (const each of asked) entries.set(each, { ...(entries.get(each) ?? nothing), loading });
-      pending.add(loading);
+      const loading = this.#ask(project, entries, asked).finally(() => {
+        for (const each of asked) this.#pending.delete(keyOf(each));
+      });
+      for (const each of asked) this.#pending.set(keyOf(each), loading);
     }
-    return [...pending];
+    return [...new Set(stale.flatMap((each) => this.#pending.get(keyOf(each)) ?? []))];
   }
 
   async #ask({ workspaceId, projectId }: ProjectKey, entries: Entries, wanted: readonly string[]): Promise<Found> {
@@ -128,15 +130,13 @@ export class KnownPrompts {
       const found = await this.#lane.run(workspaceId, () => this.#options.find(projectId, wanted));
       for (const each of wanted) {
         const prompt = found.get(each);
-        const freshUntilMs = Date.now() + (prompt === undefined ? this.#options.unknownMs : knownMs);
-        entries.set(each, { prompt, freshUntilMs, loading: undefined });
+        const lifeMs = prompt === undefined ? this.#options.unknownMs : knownMs;
+        // What is unknown and asked for again at once needs no entry.
+        if (lifeMs === 0) entries.delete(each);
+        else entries.set(each, { prompt, freshUntilMs: Date.now() + lifeMs });
       }
       return found;
     } catch (error) {
-      for (const each of wanted) {
-        const entry = entries.get(each);
-        if (entry !== undefined) entry.loading = undefined;
-      }
       // The names of this project are the reason, so the others go on.
       const isOwn = error instanceof RateLimitedError || error instanceof StatementTooSlowError;
       if (isOwn) this.#restOf(projectId, error);
@@ -171,8 +171,6 @@ export class KnownPrompts {
     return entries;
   }
 }
-
-const nothing: Entry = { prompt: undefined, freshUntilMs: 0, loading: undefined };
 
 /** Returns whether the text can refer to a prompt. Postgres cannot store U+0000. */
 export function canBeOne(wanted: string): boolean {

@@ -4,7 +4,8 @@ import { createScript } from '../../stores/redis/script.ts';
 /**
  * Raises a counter to the stored units received before a minute, plus what was counted for that
  * minute and later. It never falls: a span that comes again counts again, and is stored once. Concurrent additions are
- * kept. ARGV: stored units, the first minute that is not settled, now, expiry. A settlement that began before the last one has no effect, and
+ * kept. ARGV: stored units, the first minute that is not settled, now, expiry. A settlement that began before the last one
+ * has no effect, and
  * none of fewer minutes, as with a body that is replayed from the quarantine: the minutes that it counts as open are gone.
  */
 const lua = `

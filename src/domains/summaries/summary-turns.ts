@@ -1,4 +1,3 @@
-import { FairLane } from '../../lib/fair-lane.ts';
 import type { LogProjects } from '../../queue/log-projects.ts';
 import {
   endSummary,
@@ -21,11 +20,9 @@ import { groupByRows } from './group-traces.ts';
 import { smallTraceRowsMax, summarizeSmallTraces } from './summarize-stored-traces.ts';
 import type { SummarizedInThread, SummaryTask } from './summary-thread.ts';
 
-/** Workspaces that have a turn at once, and as many whose traces are read alone. */
-export const turnsAtOnce = 2;
 /** Traces of one project that are leased at a time. */
 const tracesPerLease = 200;
-/** After this time a turn begins no further trace, and after as much again none that is read alone. */
+/** After this time a turn begins no further trace. */
 const turnMsMax = 1_000;
 /** Well within the 15 s of a lease. */
 const renewEveryMs = 4_000;
@@ -38,7 +35,7 @@ const releaseMs = 500;
 const restPerMs = 5;
 const restMsMax = 10_000;
 const logEveryMs = 60_000;
-/** After this time of reading traces alone, the rest of the traces of a project with log records is left for later. */
+/** After this time of a turn, the rest of the traces of a project with log records is left for later. */
 const joinMsMax = 500;
 
 export interface SummaryTurnsDeps {
@@ -54,22 +51,8 @@ export interface SummaryTurnsDeps {
  */
 type IsOver = (done?: number) => boolean;
 
-/** Leased traces of a turn that are not summarized yet. Their lease is renewed until they are released. */
-interface Left {
-  lease: SummaryLease;
-  traceIds: Set<string>;
-  hasLogs: boolean;
-  renewal: NodeJS.Timeout;
-}
-
-/**
- * The turns of workspaces. All share them: two have a turn at a time, and two have traces read alone, one at a time;
- * others wait in order. So a trace that takes ten seconds delays the small traces of its own workspace only. Remembers
- * when it last logged a failure.
- */
+/** The work of a workspace's turn. Remembers when it last logged a failure. */
 export class SummaryTurns {
-  readonly #turns = laneOf('summaries');
-  readonly #alone = laneOf('summaries of large traces');
   readonly #deps: SummaryTurnsDeps;
   readonly #runInThread: (task: SummaryTask) => Promise<SummarizedInThread>;
   #loggedAtMs = Number.NEGATIVE_INFINITY;
@@ -80,20 +63,11 @@ export class SummaryTurns {
   }
 
   /**
-   * Summarizes the traces of a workspace's projects that are due: small ones for about one second, then large ones of
-   * one project for about as long.
+   * Summarizes the traces of a workspace's projects that are due, for about one second. It begins with any project,
+   * because one may have enough for each turn.
    * @throws the error of Redis
    */
-  async take(workspaceId: string, projects: readonly SummaryProject[], stopping: AbortSignal): Promise<void> {
-    const options = { waiter: { signal: stopping } };
-    const left = await this.#turns.run(workspaceId, () => this.#summarizeDue(projects, stopping), options);
-    if (left === undefined) return;
-    const end = this.#alone.run(workspaceId, () => this.#summarizeLarge(left, stopping), options);
-    await end.finally(() => this.#release(left));
-  }
-
-  /** Begins with any project, because one may have enough for each turn. Ends with one that has traces to be read alone. */
-  async #summarizeDue(projects: readonly SummaryProject[], stopping: AbortSignal): Promise<Left | undefined> {
+  async take(projects: readonly SummaryProject[], stopping: AbortSignal): Promise<void> {
     const endMs = performance.now() + turnMsMax;
     const isOver: IsOver = (done = 1) => stopping.aborted || (done > 0 && performance.now() > endMs);
     const from = Math.floor(Math.random() * projects.length);
@@ -101,63 +75,57 @@ export class SummaryTurns {
     while (open.length > 0) {
       const more: SummaryProject[] = [];
       for (const project of open) {
-        if (isOver()) return undefined;
+        if (isOver()) return;
         const lease = await leaseSummaries(this.#deps.redis, project, tracesPerLease);
-        if (lease.traceIds.length === 0) continue;
-        const left = await this.#workOff(lease, isOver);
-        if (left === undefined) continue;
-        const done = lease.traceIds.length - left.traceIds.size;
-        if (left.traceIds.size > 0 && !isOver(done)) return left;
-        await this.#release(left);
-        if (left.traceIds.size === 0 && done === tracesPerLease) more.push(project);
+        const isDone = await this.#workOff(lease, isOver);
+        if (isDone && lease.traceIds.length === tracesPerLease) more.push(project);
       }
       open = more;
     }
-    return undefined;
-  }
-
-  /** Summarizes the small traces of one lease. Resolves to what is left, and to undefined if it failed. */
-  async #workOff(lease: SummaryLease, isOver: IsOver): Promise<Left | undefined> {
-    const traceIds = new Set(lease.traceIds);
-    const renewal = setInterval(() => {
-      // A failed renewal is ignored: a second worker on the same traces does no harm.
-      renewSummaries(this.#deps.redis, lease, [...traceIds]).catch(() => undefined);
-    }, renewEveryMs);
-    const left = { lease, traceIds, hasLogs: true, renewal };
-    try {
-      left.hasLogs = (await this.#deps.logProjects.among([lease.projectId])).size > 0;
-      await this.#summarizeSmall(left, isOver);
-      return left;
-    } catch (error) {
-      this.#log(error, lease);
-      await this.#release(left);
-      return undefined;
-    }
-  }
-
-  /** Reads each trace alone, at least one. */
-  async #summarizeLarge({ lease, traceIds, hasLogs }: Left, stopping: AbortSignal): Promise<void> {
-    const endMs = performance.now() + turnMsMax;
-    let aloneMs = 0;
-    for (const traceId of traceIds) {
-      aloneMs += await this.#summarizeAlone(lease, traceId, hasLogs);
-      traceIds.delete(traceId);
-      // Joining reads records again and again. The other traces are due after a rest that holds no turn.
-      if (stopping.aborted || performance.now() > endMs || (hasLogs && aloneMs > joinMsMax)) return;
-    }
-  }
-
-  async #release({ lease, traceIds, renewal }: Left): Promise<void> {
-    clearInterval(renewal);
-    await releaseSummaries(this.#deps.redis, lease, [...traceIds], releaseMs);
   }
 
   /**
-   * Summarizes small traces in small groups and removes them from those left. A group that fails stays,
+   * Works on one lease. Resolves to whether no trace is left.
+   * @throws the error of Redis
+   */
+  async #workOff(lease: SummaryLease, isOver: IsOver): Promise<boolean> {
+    const left = new Set(lease.traceIds);
+    if (left.size === 0) return true;
+    const { redis } = this.#deps;
+    let aloneMs = 0;
+    const renewal = setInterval(() => {
+      // A failed renewal is ignored: a second worker on the same traces does no harm.
+      renewSummaries(redis, lease, [...left]).catch(() => undefined);
+    }, renewEveryMs);
+    try {
+      const hasLogs = (await this.#deps.logProjects.among([lease.projectId])).size > 0;
+      await this.#summarizeSmall(lease, left, { hasLogs, isOver });
+      for (const traceId of left) {
+        if (isOver(lease.traceIds.length - left.size)) break;
+        aloneMs += await this.#summarizeAlone(lease, traceId, hasLogs);
+        left.delete(traceId);
+        // Joining reads records again and again. The other traces are due after a rest that holds no turn.
+        if (hasLogs && aloneMs > joinMsMax) break;
+      }
+    } catch (error) {
+      this.#log(error, lease);
+    } finally {
+      clearInterval(renewal);
+    }
+    await releaseSummaries(redis, lease, [...left], releaseMs);
+    return left.size === 0;
+  }
+
+  /**
+   * Summarizes small traces in small groups and removes them from `left`. A group that fails stays,
    * so that each of its traces is tried alone. So does a trace with many log records to join. The
    * groups that have not begun when the turn is over stay as well; the first one always begins.
    */
-  async #summarizeSmall({ lease, traceIds: left, hasLogs }: Left, isOver: IsOver): Promise<void> {
+  async #summarizeSmall(
+    lease: SummaryLease,
+    left: Set<string>,
+    { hasLogs, isOver }: { hasLogs: boolean; isOver: IsOver },
+  ): Promise<void> {
     const { clickhouse, redis } = this.#deps;
     const { projectId } = lease;
     const unjoined = hasLogs ? await this.#joinSmall(lease) : new Set<string>();
@@ -218,9 +186,4 @@ export class SummaryTurns {
     this.#loggedAtMs = performance.now();
     this.#deps.logger.error({ err: error, project_id: projectId }, 'an execution could not be summarized');
   }
-}
-
-function laneOf(name: string): FairLane {
-  const waiting = { waitingPerKey: 1, waitingMax: Number.POSITIVE_INFINITY };
-  return new FairLane({ name, capacity: turnsAtOnce, perKey: 1, ...waiting });
 }

@@ -3,13 +3,13 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 
 /**
- * Events of one workspace, and workspaces, whose deliveries one transaction creates. A workspace whose webhooks have so
- * many pending deliveries gets further ones of prompts later: an import can bring a hundred thousand events for twenty
- * webhooks. Its other events are few. They come first and do not wait.
+ * Events of one workspace, and workspaces, whose deliveries one transaction creates. A workspace whose enabled webhooks
+ * have `pending` deliveries gets further ones of prompts later: an import can bring a hundred thousand events for twenty
+ * webhooks. One that has `pendingMax`, those of disabled webhooks included, gets no others either.
  */
-export const fanOutPage = { events: 50, workspaces: 50, pending: 20_000 };
-/** A delivery whose event waited for long is tried for this time. */
-const triedMsMin = 60 * 60_000;
+export const fanOutPage = { events: 50, workspaces: 50, pending: 20_000, pendingMax: 40_000 };
+/** A delivery whose event waited for long is pending for this time. */
+const pendingMsMin = 60 * 60_000;
 /** Rows of one INSERT. Compiling it takes a few milliseconds. */
 const insertedAtOnce = 250;
 
@@ -61,7 +61,7 @@ function deliveryOf(transaction: Postgres, windowMs: number) {
   return ({ webhook_id, event_id, workspace_id, project_id, created_at, created_at_us }: ToDeliver) => ({
     ...{ id: newId('dlv'), workspace_id, project_id, webhook_id, event_id },
     next_attempt_at: transaction.raw("timestamptz 'epoch' + ?::bigint * interval '1 microsecond'", [created_at_us]),
-    expires_at: new Date(Math.max(created_at.getTime() + windowMs, Date.now() + Math.min(windowMs, triedMsMin))),
+    expires_at: new Date(Math.max(created_at.getTime() + windowMs, Date.now() + Math.min(windowMs, pendingMsMin))),
   });
 }
 
@@ -85,12 +85,17 @@ const eventsToFanOut = `
     union all
     select (select workspace_id from events where fanned_out_at is null and workspace_id > waiting.id order by workspace_id limit 1)
     from waiting where waiting.id is not null
-  ), chosen as (
+  ), open as (
     select id, :pending > (select count(*) from (
       select from webhooks join webhook_deliveries on webhook_id = webhooks.id
       where webhooks.workspace_id = waiting.id and enabled and deleted_at is null and status = 'pending'
       limit :pending) as pending) as has_room
-    from waiting where id is not null order by random() limit :workspaces
+    from waiting where id is not null and :pendingMax > (select count(*) from (
+      select from webhook_deliveries where workspace_id = waiting.id and status = 'pending' limit :pendingMax) as pending)
+  ), chosen as (
+    select * from open where has_room or exists (
+      select from events where workspace_id = open.id and fanned_out_at is null and type not like 'prompt.%')
+    order by random() limit :workspaces
   ), page as (
     select events.* from chosen cross join lateral (
       select * from events where workspace_id = chosen.id and fanned_out_at is null and type not like 'prompt.%'

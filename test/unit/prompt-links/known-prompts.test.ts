@@ -122,6 +122,16 @@ describe('what is known of prompts', () => {
     expect(db.asked.map(({ length }) => length)).toEqual([500, 500, 200]);
   });
 
+  test('holds while the database is away, also when more names than are kept are wanted', async () => {
+    const db = database({ p: { a: known('a') } });
+    const reads = new KnownPrompts({ find: db.find, unknownMs: 0, askedMax: 2_000, logger });
+    await names(reads, 'p', 'a');
+    db.state.away = true;
+    vi.advanceTimersByTime(5_000);
+    const many = Array.from({ length: 1_200 }, (_, index) => `unknown ${index}`);
+    expect(await names(reads, 'p', 'a', ...many)).toEqual(['prm_a']);
+  });
+
   test('is not asked for what no prompt can be called', async () => {
     const db = database({});
     expect(await names(db.known, 'p', 'a\u0000b', 'x'.repeat(201))).toEqual([]);
