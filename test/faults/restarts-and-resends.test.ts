@@ -73,7 +73,11 @@ describe('SIGTERM under load', () => {
     try {
       await stack.worker.start();
       process.kill(pid, 'SIGCONT');
-      await until('the job is scheduled', 30_000, async () => (await usage.getJobScheduler('settleUsage')) !== undefined);
+      await until(
+        'the job is scheduled',
+        30_000,
+        async () => (await usage.getJobScheduler('settleUsage')) !== undefined,
+      );
       process.kill(pid, 'SIGSTOP');
       await terminate(stack.worker);
     } finally {

@@ -4,7 +4,13 @@ import { applyIdentityEvent } from '../../src/domains/identity/apply-identity-ev
 import { pruneIdentityEvents } from '../../src/domains/identity/jobs.ts';
 import { expectProblem, startApi, type TestApi } from '../support/api.ts';
 import { identityEvent } from '../support/identity-state.ts';
-import { identityWebhookSecrets, postClerk, postWebhook, standardHeaders, workosHeaders } from '../support/identity-webhooks.ts';
+import {
+  identityWebhookSecrets,
+  postClerk,
+  postWebhook,
+  standardHeaders,
+  workosHeaders,
+} from '../support/identity-webhooks.ts';
 import { until } from '../support/until.ts';
 import { tokenFor } from '../support/users.ts';
 
@@ -38,7 +44,8 @@ const membership = (verb: string, org: string, userId: string, role: string, at:
 /** How each provider says that a member changed: the object has the time of its creation, the event that of now. */
 const senders = {
   clerk: {
-    event: (verb: string, org: string, userId: string) => membership(verb, org, userId, 'org:member', 1_000, Date.now()),
+    event: (verb: string, org: string, userId: string) =>
+      membership(verb, org, userId, 'org:member', 1_000, Date.now()),
     sign: (body: string) => standardHeaders(body, 'svix'),
   },
   workos: {
@@ -46,7 +53,12 @@ const senders = {
       id: `event_${randomUUID()}`,
       event: `organization_membership.${verb}`,
       created_at: new Date().toISOString(),
-      data: { organization_id: org, user_id: userId, role: { slug: 'member' }, updated_at: new Date(1_000).toISOString() },
+      data: {
+        organization_id: org,
+        user_id: userId,
+        role: { slug: 'member' },
+        updated_at: new Date(1_000).toISOString(),
+      },
     }),
     sign: (body: string) => workosHeaders(body),
   },

@@ -56,9 +56,7 @@ export async function setRole(
 ): Promise<boolean> {
   const changed = await transaction('memberships')
     .where({ workspace_id: workspaceId, user_id: userId })
-    .where((differs) =>
-      differs.whereNot({ role }).orWhereNot({ source_role: role }).orWhere({ source_removed: true }),
-    )
+    .where((differs) => differs.whereNot({ role }).orWhereNot({ source_role: role }).orWhere({ source_removed: true }))
     .update({
       ...lastWord(transaction, { role, removed: false }),
       role,

@@ -19,8 +19,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 type Query = Record<string, string | number>;
-const call = (query: Query = {}) =>
-  api.call<Page>('listServiceAuditLog', { query, adminKey: api.config.adminApiKey });
+const call = (query: Query = {}) => api.call<Page>('listServiceAuditLog', { query, adminKey: api.config.adminApiKey });
 const list = async (query: Query = {}) => (await call({ limit: 100, ...query })).body.data;
 
 /** Records entries of a new actor that belong to no workspace, and returns the id of the actor. */
@@ -36,7 +35,10 @@ async function recordAs(targetIds: readonly string[]): Promise<string> {
 describe('200', () => {
   test('what an identity provider said of a user is there, newest first, with the id of the event', async () => {
     const user = { kind: 'user', subject: `user_${randomUUID()}`, email: null, name: null } as const;
-    const events = [identityEvent(1_000, { ...user, verb: 'created' }), identityEvent(2_000, { ...user, verb: 'deleted' })];
+    const events = [
+      identityEvent(1_000, { ...user, verb: 'created' }),
+      identityEvent(2_000, { ...user, verb: 'deleted' }),
+    ];
     for (const event of events) await applyIdentityEvent({ postgres: api.postgres, defaultPlan: 'free' }, event);
     const { id } = await api.postgres('users').where({ subject: user.subject }).first('id');
     const told = (await list({ actor: 'generic' })).filter(({ target }) => target.id === id);

@@ -78,7 +78,10 @@ describe('with a Postgres that is read-only', () => {
     const change = await lame.call('createPrompt', { key, params, body });
     await lame.close();
     expect([health.status, health.body.status]).toEqual([200, 'degraded']);
-    expect(health.body.checks.postgres).toMatchObject({ status: 'degraded', reason: expect.stringMatching(/read-only/) });
+    expect(health.body.checks.postgres).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringMatching(/read-only/),
+    });
     expect(read.status).toBe(200);
     expectProblem(change, 503, 'postgres_unavailable');
     expect(change.headers.get('retry-after')).toBe('5');

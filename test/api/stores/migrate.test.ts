@@ -125,7 +125,9 @@ describe('the command migrate', () => {
     expect(await migrate({ ...stores, databaseUrl })).toEqual({
       code: 1,
       out: '',
-      err: expect.stringMatching(/^The database cannot be reached .*\(password authentication failed for user "\w+"\)\n$/),
+      err: expect.stringMatching(
+        /^The database cannot be reached .*\(password authentication failed for user "\w+"\)\n$/,
+      ),
     });
   });
 });
