@@ -97,6 +97,7 @@ const contextOf = (subject: string, org: string) =>
 /** The role that a token of the organization has now; undefined when it is refused. */
 async function roleOf(subject: string, org: string): Promise<string | undefined> {
   const answer = await contextOf(subject, org);
+  if (answer.status === 429) throw new Error('Too many tokens were tried, which says nothing of the role');
   return answer.status === 200 ? answer.body.role : undefined;
 }
 
