@@ -130,7 +130,7 @@ describe('the largest body of OTLP', () => {
 
   test.each([
     ['OTLP_BODY_BYTES_MAX', 48],
-    ['OTLP_INFLATED_BYTES_MAX', 128],
+    ['OTLP_INFLATED_BYTES_MAX', 96],
   ])('%s is at most %i MiB, because a larger body would never be taken or stored', (name, most) => {
     expect(() => read({ [name]: String(most * mebibyte) })).not.toThrow();
     expect(() => read({ [name]: String(most * mebibyte + 1) })).toThrow(`${name}: must be at most ${most * mebibyte}`);
