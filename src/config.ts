@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { inflatedBodyBytesMax, workspaceBodyBytesMax } from './lib/body-bytes.ts';
 import { clusterUrl } from './lib/cluster-settings.ts';
 import { standardWebhookKey, webhookKeyBytesMin } from './lib/webhook-secret.ts';
 
+const mebibyte = 1024 * 1024;
 const secret = z.string().min(24, 'must be at least 24 characters');
 const port = z.coerce.number().int().min(0).max(65_535);
 const list = z
@@ -12,8 +14,13 @@ const flag = z
   .enum(['true', 'false', '1', '0'])
   .default('false')
   .transform((text) => text === 'true' || text === '1');
-const bytes = (fallback: number) =>
-  z.coerce.number({ error: 'must be a number of bytes, at least 1024' }).int().min(1_024).default(fallback);
+const bytes = (fallback: number, most = Number.MAX_SAFE_INTEGER) =>
+  z.coerce
+    .number({ error: 'must be a number of bytes, at least 1024' })
+    .int()
+    .min(1_024)
+    .max(most, `must be at most ${most}`)
+    .default(fallback);
 
 const clickhouseUrl = z.url({ protocol: /^https?$/ });
 const clickhouseShardUrls = z
@@ -76,10 +83,10 @@ export const environment = z.object({
     .regex(/^[\x21-\x7e]+$/, 'must not contain spaces, because it is sent in a header')
     .optional(),
   LLM_REFLECTION_MODEL: z.string().max(256).optional(),
-  OTLP_BODY_BYTES_MAX: bytes(16 * 1024 * 1024),
-  OTLP_INFLATED_BYTES_MAX: bytes(64 * 1024 * 1024),
+  OTLP_BODY_BYTES_MAX: bytes(16 * mebibyte, workspaceBodyBytesMax),
+  OTLP_INFLATED_BYTES_MAX: bytes(64 * mebibyte, inflatedBodyBytesMax),
   OTLP_LOGS_OTHER: z.enum(['keep', 'drop']).default('keep'),
-  INGEST_QUEUE_BYTES_MAX: bytes(1024 * 1024 * 1024),
+  INGEST_QUEUE_BYTES_MAX: bytes(1024 * mebibyte),
 });
 
 /** How user tokens are verified. Without a secret and a key set no token is valid. */

@@ -2,7 +2,8 @@ import './runtime/own-garbage.ts';
 import './runtime/young-objects.ts';
 import { createApiProcess } from './api/process.ts';
 import { configOrExit } from './cli/config-or-exit.ts';
-import { listen } from './http/server.ts';
+import { listen, type RunningServer } from './http/server.ts';
+import { onStopSignal } from './runtime/on-stop-signal.ts';
 
 /** Time for running requests to finish after the process is told to stop. */
 const drainMs = 15_000;
@@ -14,22 +15,21 @@ const acceptHandles = 16;
 
 const config = configOrExit();
 const api = createApiProcess(config);
-await api.start();
-await api.prepare();
-const server = await listen({ app: api.app, port: config.port, host: config.host, acceptHandles });
-api.logger.info({ port: server.port, host: config.host }, 'listening');
-api.warmUp();
+let listening: Promise<RunningServer> | undefined;
 
-let stopping = false;
-async function stop(signal: string): Promise<void> {
-  if (stopping) return;
-  stopping = true;
+onStopSignal(async (signal) => {
   api.logger.info({ signal }, 'draining');
+  // Before it listens, the process has no requests, and its start may wait for a dependency.
+  if (listening === undefined) return;
   api.endStreams();
+  const server = await listening;
   await server.close(drainMs);
   await api.close();
-  process.exit(0);
-}
+});
 
-process.on('SIGTERM', () => void stop('SIGTERM'));
-process.on('SIGINT', () => void stop('SIGINT'));
+await api.start();
+await api.prepare();
+listening = listen({ app: api.app, port: config.port, host: config.host, acceptHandles });
+const { port } = await listening;
+api.logger.info({ port, host: config.host }, 'listening');
+api.warmUp();

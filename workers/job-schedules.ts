@@ -4,6 +4,7 @@ import { connectQueue } from '../src/queue/connect-queue.ts';
 import { type JobName, jobCatalog } from '../src/queue/job-catalog.ts';
 import type { Redis } from '../src/stores/redis/client.ts';
 import { isOutOfMemory, type MemoryReserve } from './memory-reserve.ts';
+import type { QuietLog } from './quiet-log.ts';
 
 /**
  * BullMQ retries immediately after an error, so a worker pauses this long when Redis is out of memory.
@@ -23,35 +24,42 @@ interface Repeated {
   everyMs: number;
   queue: Queue;
   opts: { attempts: number; removeOnComplete: boolean; removeOnFail: { count: number } };
+  /** Whether this process has scheduled it. */
+  isScheduled: boolean;
 }
 
 /**
- * Schedules the repeated jobs of the catalog. If Redis loses its data, they are scheduled again. Waits
- * while Redis is out of memory.
+ * Schedules the repeated jobs of the catalog in the background, because this waits while Redis is unavailable or out of
+ * memory. If Redis loses its data, they are scheduled again.
  */
-export async function startSchedules(deps: SchedulesDeps): Promise<{ stop(): void }> {
+export function startSchedules(deps: SchedulesDeps, log: QuietLog): { stop(): void } {
   const repeated = Object.entries(jobCatalog).flatMap(([name, job]): Repeated[] => {
     if (!('everyMs' in job)) return [];
     const { attempts, removeOnComplete, everyMs } = job;
     const opts = { attempts, removeOnComplete, removeOnFail: { count: 10 } };
-    return [{ name: name as JobName, everyMs, queue: connectQueue(job.queue, deps.redis), opts }];
+    const queue = connectQueue(job.queue, deps.redis);
+    return [{ name: name as JobName, everyMs, queue, opts, isScheduled: false }];
   });
-  await Promise.all(repeated.map((job) => schedule(job, deps)));
-  let isRestoring = false;
-  const timer = setInterval(async () => {
-    if (isRestoring) return;
-    isRestoring = true;
-    await restore(repeated, deps);
-    isRestoring = false;
-  }, restoreEveryMs);
+  let isLooking = false;
+  const look = async () => {
+    if (isLooking) return;
+    isLooking = true;
+    await Promise.all(repeated.map((job) => keepScheduled(job, deps, log)));
+    isLooking = false;
+  };
+  void look();
+  const timer = setInterval(look, restoreEveryMs);
   return { stop: () => clearInterval(timer) };
 }
 
-/** Never rejects: the connection logs errors of Redis, and the next look is soon. */
-async function restore(repeated: readonly Repeated[], deps: SchedulesDeps): Promise<void> {
-  for (const job of repeated) {
-    const known = await job.queue.getJobScheduler(job.name).catch(() => null);
-    if (known === undefined) await schedule(job, deps).catch(() => undefined);
+/** Never rejects, because the next look is soon. */
+async function keepScheduled(job: Repeated, deps: SchedulesDeps, log: QuietLog): Promise<void> {
+  try {
+    if (job.isScheduled && (await job.queue.getJobScheduler(job.name)) !== undefined) return;
+    await schedule(job, deps);
+    job.isScheduled = true;
+  } catch (error) {
+    if (!deps.stopping.aborted) log.warn('schedule', { err: error, job: job.name }, 'a repeated job is not scheduled');
   }
 }
 

@@ -15,6 +15,7 @@ import { jobCatalog } from '../src/queue/job-catalog.ts';
 import { connectOptimizationQueue } from '../src/queue/optimization-queue.ts';
 import { RedisClock } from '../src/queue/redis-clock.ts';
 import { removeWorkerFigures, writeWorkerFigures } from '../src/queue/worker-figures.ts';
+import { onStopSignal } from '../src/runtime/on-stop-signal.ts';
 import { endOnWrongTopology } from '../src/stores/clickhouse/require-topology.ts';
 import { createLatencyRecorder } from '../src/telemetry/latency.ts';
 import { version } from '../src/version.ts';
@@ -41,16 +42,25 @@ const niceValue = 5;
 yieldToRequests();
 const config = configOrExit();
 const clients = connectClients(config, 'worker');
-await endOnWrongTopology(clients.clickhouse, config.clickhouseUrl);
-const storing = createStoring(clients);
 const { logger, redis } = clients;
+/** Ends what the worker does. Before it takes jobs, it does nothing that must end in order. */
+let drain: (() => Promise<void>) | undefined;
+onStopSignal(async (signal) => {
+  logger.info({ signal }, 'draining');
+  await drain?.();
+});
+
+await endOnWrongTopology(clients.clickhouse, config.clickhouseUrl);
+const clock = new RedisClock();
+// Without Redis there are no jobs whose times matter.
+await within(clockMsMax, () => clock.look(redis)).catch(() => undefined);
+
+// From here on nothing waits, so that no jobs are in progress without what watches over them and ends them.
+const storing = createStoring(clients);
 const latency = createLatencyRecorder();
 const isolated = new IsolatedProcess();
 const workerId = `${hostname()}:${process.pid}`;
 let storedSpans = 0;
-const clock = new RedisClock();
-// Without Redis there are no jobs whose times matter.
-await within(clockMsMax, () => clock.look(redis)).catch(() => undefined);
 const ingest = ingestLanes.map((lane) => connectQueue(lane, redis));
 const reserve = new MemoryReserve({ redis, ingest, logger });
 reserve.start();
@@ -59,7 +69,7 @@ const progress = new BodyProgress();
 const optimizationQueue = connectOptimizationQueue(redis);
 let optimization: Promise<OptimizationJobs> | undefined;
 
-const workers = await startWorkers(
+const workers = startWorkers(
   {
     ...clients,
     defaultPlan: config.defaultPlan,
@@ -100,13 +110,7 @@ const figures = setInterval(() => {
     .then(() => writeWorkerFigures(redis, { workerId, atMs: clock.nowMs(), freshnessP95Ms, storedSpans, busySinceMs }))
     .catch(() => undefined);
 }, figuresEveryMs);
-logger.info('working');
-
-let stopping = false;
-async function stop(signal: string): Promise<void> {
-  if (stopping) return;
-  stopping = true;
-  logger.info({ signal }, 'draining');
+drain = async () => {
   clearInterval(figures);
   reserve.stop();
   const drained = Promise.all([workers.close(), summaries.close(), webhooks.close()]);
@@ -121,11 +125,8 @@ async function stop(signal: string): Promise<void> {
     await Promise.all([storing.close(), optimization?.then((jobs) => jobs.close())]);
     await clients.close();
   }).catch(() => undefined);
-  process.exit(0);
-}
-
-process.on('SIGTERM', () => void stop('SIGTERM'));
-process.on('SIGINT', () => void stop('SIGINT'));
+};
+logger.info('working');
 
 /** Lets people who wait for an answer go before spans that are to be stored. */
 function yieldToRequests(): void {

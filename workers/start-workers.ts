@@ -52,12 +52,12 @@ export interface RunningWorkers {
   close(): Promise<void>;
 }
 
-/** Starts a worker for every job of the catalog. */
-export async function startWorkers(deps: WorkersDeps, redisUrl: string): Promise<RunningWorkers> {
+/** Starts a worker for every job of the catalog. Waits for nothing, so that whoever calls it can end what it has started. */
+export function startWorkers(deps: WorkersDeps, redisUrl: string): RunningWorkers {
   const log = new QuietLog(deps.logger);
   const names = Object.keys(jobCatalog) as JobName[];
   const workers = names.map((name) => startWorker(name, deps, { redisUrl, log }));
-  const schedules = await startSchedules(deps);
+  const schedules = startSchedules(deps, log);
   return {
     async close() {
       schedules.stop();

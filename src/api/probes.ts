@@ -6,7 +6,7 @@ import { readRows } from '../stores/clickhouse/statements.ts';
 import type { Postgres } from '../stores/postgres/client.ts';
 import { postgresAway } from '../stores/postgres/errors.ts';
 import type { Redis } from '../stores/redis/client.ts';
-import { createProbe, type Probe } from '../telemetry/health.ts';
+import { Concern, createProbe, type Probe } from '../telemetry/health.ts';
 
 /** Creates the health probes of the API process. `checkQueue` may resolve to a `Concern`. */
 export function createProbes(
@@ -14,7 +14,7 @@ export function createProbes(
   checkQueue: () => Promise<unknown>,
 ): Record<DependencyName, Probe> {
   return {
-    postgres: createProbe({ check: async () => postgres.raw('select 1') }),
+    postgres: createProbe({ check: () => findReadOnly(postgres) }),
     clickhouse: createProbe({
       check: (signal) =>
         readRows(clickhouse, { query: 'SELECT 1', format: 'JSONCompactEachRow', abort_signal: signal }),
@@ -22,6 +22,14 @@ export function createProbes(
     redis: createProbe({ check: async () => redis.ping() }),
     queue: createProbe({ check: checkQueue }),
   };
+}
+
+/** Resolves to the problem of a database that answers and stores nothing: a replica, or one that its provider protects. */
+async function findReadOnly(postgres: Postgres): Promise<Concern | undefined> {
+  const { rows } = await postgres.raw<{ rows: { read_only: string }[] }>(
+    `select current_setting('transaction_read_only') as read_only`,
+  );
+  return rows[0]?.read_only === 'on' ? new Concern('degraded', 'stores no changes: Postgres is read-only') : undefined;
 }
 
 /**

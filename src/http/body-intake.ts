@@ -1,3 +1,4 @@
+import { workspaceBodyBytesMax } from '../lib/body-bytes.ts';
 import { RateLimitedError, UnavailableError } from '../lib/errors.ts';
 
 const mebibyte = 1024 * 1024;
@@ -19,7 +20,7 @@ export interface IntakeLimits {
 
 const defaultLimits: IntakeLimits = {
   bytesMax: 128 * mebibyte,
-  bytesPerSharerMax: 48 * mebibyte,
+  bytesPerSharerMax: workspaceBodyBytesMax,
   bodiesMax: 4_096,
   bodiesPerSharerMax: 512,
   anonymousBytesMax: 32 * mebibyte,

@@ -100,7 +100,7 @@ export class OutcomeUnknownError extends UnavailableError {
   }
 }
 /**
- * The database stopped a statement that took too long. The same statement may take as long again, so work that is
+ * The database stopped a statement that took too long or too much. The same statement may do so again, so work that is
  * repeated without end after an UnavailableError must not be repeated without end after this one.
  */
 export class StatementTooSlowError extends UnavailableError {}

@@ -24,7 +24,7 @@ describe('the worker process', () => {
     );
   });
   test('loads few files', () => {
-    expect(figures.workerFiles.length).toBeLessThanOrEqual(245);
+    expect(figures.workerFiles.length).toBeLessThanOrEqual(247);
   });
 });
 

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
+import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { bodyKeyPattern } from '../../src/stores/redis/names.ts';
 import type { AppProcess } from '../support/app-process.ts';
 import { integerBetween, seededRandom } from '../support/random.ts';
@@ -58,6 +60,30 @@ describe('SIGTERM under load', () => {
     await expectExactlyOnce(stack, project, log);
     await expectNoneStalled();
     console.log(`SIGTERM without ClickHouse: exit took ${tookMs} ms, drained in ${drainedMs} ms`);
+  });
+
+  it('to a worker that started while Redis hangs: it waited for nothing, schedules its jobs later, and ends in time', async () => {
+    showLogsOnFailure(stack);
+    const { queue: name } = jobCatalog.settleUsage;
+    const usage = connectQueue(name, stack.redis);
+    await terminate(stack.worker);
+    await usage.removeJobScheduler('settleUsage');
+    const { pid } = stack.engines.redis;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await stack.worker.start();
+      process.kill(pid, 'SIGCONT');
+      await until(
+        'the job is scheduled',
+        30_000,
+        async () => (await usage.getJobScheduler('settleUsage')) !== undefined,
+      );
+      process.kill(pid, 'SIGSTOP');
+      await terminate(stack.worker);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await stack.worker.start();
   });
 });
 

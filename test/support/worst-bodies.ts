@@ -22,7 +22,7 @@ const valueFields = { string: 1, array: 5 };
  */
 export function worstBodies(bytesMax: number): WorstBodyMaker[] {
   const attributeBytes = Math.min(mebibyte, bytesMax);
-  const attributes = Math.max(1, Math.min(58, Math.floor(bytesMax / attributeBytes) - 1));
+  const attributes = Math.max(1, Math.floor(bytesMax / attributeBytes) - 4);
   const eventSpans = Math.max(1, Math.min(500, Math.floor(bytesMax / (1_024 * 7 + 40))));
   const smallSpans = Math.min(10_000, Math.floor(bytesMax / 40));
   return [

@@ -4,7 +4,13 @@ import { applyIdentityEvent } from '../../src/domains/identity/apply-identity-ev
 import { pruneIdentityEvents } from '../../src/domains/identity/jobs.ts';
 import { expectProblem, startApi, type TestApi } from '../support/api.ts';
 import { identityEvent } from '../support/identity-state.ts';
-import { identityWebhookSecrets, postClerk, postWebhook, workosHeaders } from '../support/identity-webhooks.ts';
+import {
+  identityWebhookSecrets,
+  postClerk,
+  postWebhook,
+  standardHeaders,
+  workosHeaders,
+} from '../support/identity-webhooks.ts';
 import { until } from '../support/until.ts';
 import { tokenFor } from '../support/users.ts';
 
@@ -29,10 +35,42 @@ const organization = (verb: string, id: string, at: number, more: object = {}) =
   type: `organization.${verb}`,
   data: { id, updated_at: at, name: 'Acme', ...more },
 });
-const membership = (verb: string, org: string, userId: string, role: string, at: number) => ({
+const membership = (verb: string, org: string, userId: string, role: string, at: number, timestamp = at) => ({
   type: `organizationMembership.${verb}`,
+  timestamp,
   data: { organization: { id: org }, public_user_data: { user_id: userId }, role, updated_at: at },
 });
+
+/** How each provider says that a member changed: the object has the time of its creation, the event that of now. */
+const senders = {
+  clerk: {
+    event: (verb: string, org: string, userId: string) =>
+      membership(verb, org, userId, 'org:member', 1_000, Date.now()),
+    sign: (body: string) => standardHeaders(body, 'svix'),
+  },
+  workos: {
+    event: (verb: string, org: string, userId: string) => ({
+      id: `event_${randomUUID()}`,
+      event: `organization_membership.${verb}`,
+      created_at: new Date().toISOString(),
+      data: {
+        organization_id: org,
+        user_id: userId,
+        role: { slug: 'member' },
+        updated_at: new Date(1_000).toISOString(),
+      },
+    }),
+    sign: (body: string) => workosHeaders(body),
+  },
+  generic: {
+    event: (verb: string, org: string, userId: string) => ({
+      type: `organization_membership.${verb}`,
+      timestamp: Date.now(),
+      data: { organization_id: org, user_id: userId, role: 'member', updated_at: 1_000 },
+    }),
+    sign: (body: string) => standardHeaders(body, 'webhook'),
+  },
+} as const;
 
 /** Delivers events in turn, each once the one before is applied. */
 async function deliver(...events: object[]): Promise<void> {
@@ -59,11 +97,20 @@ const contextOf = (subject: string, org: string) =>
 /** The role that a token of the organization has now; undefined when it is refused. */
 async function roleOf(subject: string, org: string): Promise<string | undefined> {
   const answer = await contextOf(subject, org);
+  if (answer.status === 429) throw new Error('Too many tokens were tried, which says nothing of the role');
   return answer.status === 200 ? answer.body.role : undefined;
 }
 
 const untilRole = (subject: string, org: string, role: string | undefined) =>
   until(`${subject} is ${role}`, 30_000, async () => (await roleOf(subject, org)) === role);
+
+/** The operator changes the role of a member of an organization. */
+async function changeRole(subject: string, org: string, role: string): Promise<void> {
+  const { workspace, user: member } = (await contextOf(subject, org)).body;
+  const params = { workspace_id: workspace.id, user_id: member.id };
+  await api.admin('updateMember', { params, body: { role } }, 200);
+  await untilRole(subject, org, role);
+}
 
 async function actionsIn(org: string): Promise<string[]> {
   const rows = await api
@@ -177,6 +224,44 @@ describe('a membership', () => {
     await deliver(membership('updated', org, ann, 'org:admin', Date.now() + 60_000));
     await untilRole(ann, org, 'owner');
     await untilRole(bob, org, undefined);
+  });
+
+  test.each(['clerk', 'workos', 'generic'] as const)(
+    'that %s deletes is over, though its role was changed here after the time that the object has',
+    async (provider) => {
+      const { org, bob } = newCast();
+      const { event, sign } = senders[provider];
+      const say = async (verb: string) => {
+        const body = JSON.stringify(event(verb, org, bob));
+        expect((await postWebhook(api.url, provider, body, sign(body))).status).toBe(202);
+      };
+      await say('created');
+      await untilRole(bob, org, 'member');
+      await changeRole(bob, org, 'admin');
+      await say('deleted');
+      await untilRole(bob, org, undefined);
+    },
+  );
+
+  test('that the provider had deleted when its role was changed here is over, unless the provider gave it again', async () => {
+    const { org, ann, bob } = newCast();
+    await deliver(
+      membership('created', org, ann, 'org:member', 1_000),
+      membership('created', org, bob, 'org:member', 1_000),
+      membership('created', org, bob, 'org:member', 3_000),
+    );
+    await changeRole(ann, org, 'admin');
+    await changeRole(bob, org, 'admin');
+    await deliver(
+      membership('deleted', org, ann, 'org:member', 1_000, 2_000),
+      membership('deleted', org, bob, 'org:member', 1_000, 2_000),
+    );
+    await untilRole(ann, org, undefined);
+    expect(await roleOf(bob, org)).toBe('admin');
+    await deliver(membership('updated', org, ann, 'org:member', 1_500));
+    expect(await roleOf(ann, org)).toBeUndefined();
+    await deliver(membership('created', org, ann, 'org:member', 3_000));
+    await untilRole(ann, org, 'member');
   });
 
   test('of WorkOS begins when the invitation is accepted', async () => {

@@ -16,7 +16,8 @@ export interface AuditRecord {
 }
 
 export interface AuditFilters {
-  workspaceId: string;
+  /** Null for the entries that belong to no workspace. */
+  workspaceId: string | null;
   action?: string | undefined;
   /** An actor id or an actor type. */
   actor?: string | undefined;
@@ -45,7 +46,9 @@ export async function listAuditRecords(
   page: { before: { atUs: string; id: string } | undefined; limit: number },
 ): Promise<AuditRecord[]> {
   const { workspaceId, action, actor, from, to } = filters;
-  const query = postgres('audit_log').where({ workspace_id: workspaceId });
+  const query = postgres('audit_log');
+  if (workspaceId === null) query.whereNull('workspace_id');
+  else query.where({ workspace_id: workspaceId });
   if (action !== undefined) query.where({ action });
   if (actor !== undefined) query.where((either) => either.where({ actor_id: actor }).orWhere({ actor_type: actor }));
   if (from !== undefined) query.where('at', '>=', from);

@@ -4,42 +4,44 @@ import { listOf, toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { auditQuery, auditRecordSchema, auditRecordToWire } from './audit.schema.ts';
-import { type AuditFilters, listAuditRecords } from './audit-log-store.ts';
+import { listAuditRecords } from './audit-log-store.ts';
 
 interface AuditDeps {
   postgres: Postgres;
   cursorSecret: string;
 }
 
-/** Creates the endpoint of the audit log. */
+const common = {
+  method: 'GET',
+  rateClass: 'read',
+  lane: 'lists',
+  query: auditQuery,
+  responses: { 200: { description: 'A page of the audit log', schema: listOf(auditRecordSchema) } },
+} as const;
+
+/** Creates the endpoints of the audit logs: that of a workspace, and that of the service. */
 export function auditEndpoints(deps: AuditDeps) {
   return [
     endpoint({
+      ...common,
       operationId: 'listAuditLog',
-      method: 'GET',
       path: '/api/workspaces/{workspace_id}/audit-log',
       summary: 'List the security events of a workspace, newest first',
       tag: 'workspaces',
       access: { role: 'admin' },
-      rateClass: 'read',
-      lane: 'lists',
       params: z.strictObject({ workspace_id: z.string().min(1).max(64) }),
-      query: auditQuery,
-      responses: { 200: { description: 'A page of the audit log', schema: listOf(auditRecordSchema) } },
       problems: ['workspace_not_found', 'invalid_cursor', 'cursor_mismatch'],
-      handle: async ({ params, query: { limit, cursor, from, to, ...filters } }) => {
-        const body = await listPage(deps, {
-          limit,
-          cursor,
-          filters: {
-            workspaceId: params.workspace_id,
-            ...filters,
-            from: from === undefined ? undefined : new Date(from),
-            to: to === undefined ? undefined : new Date(to),
-          },
-        });
-        return { status: 200, body };
-      },
+      handle: async ({ params, query }) => ({ status: 200, body: await listPage(deps, params.workspace_id, query) }),
+    }),
+    endpoint({
+      ...common,
+      operationId: 'listServiceAuditLog',
+      path: '/api/audit-log',
+      summary: 'List the security events that belong to no workspace, such as those of users, newest first',
+      tag: 'identity',
+      access: { admin: true },
+      problems: ['invalid_cursor', 'cursor_mismatch'],
+      handle: async ({ query }) => ({ status: 200, body: await listPage(deps, null, query) }),
     }),
   ];
 }
@@ -48,8 +50,11 @@ const position = z.tuple([z.string().regex(/^\d+$/), z.string()]);
 
 async function listPage(
   { postgres, cursorSecret }: AuditDeps,
-  { limit, cursor, filters }: { limit: number; cursor: string | undefined; filters: AuditFilters },
+  workspaceId: string | null,
+  { limit, cursor, from, to, ...rest }: z.output<typeof auditQuery>,
 ) {
+  const [since, until] = [from, to].map((time) => (time === undefined ? undefined : new Date(time)));
+  const filters = { workspaceId, ...rest, from: since, to: until };
   const fingerprint = fingerprintOf({ list: 'audit-log', ...filters });
   const [atUs, id] = cursor === undefined ? [] : decodeCursor(cursorSecret, fingerprint, cursor, position);
   const before = atUs === undefined || id === undefined ? undefined : { atUs, id };

@@ -29,6 +29,9 @@ const strongestFirst = `array['owner', 'admin', 'member', 'viewer']`;
  * Stores what a provider says about a membership. The caller holds the lock of the workspace;
  * settling decides what applies. Returns whether the statement was newer. An older statement
  * can only raise the strongest role.
+ *
+ * A removal may be older than a role that was given here, because this role does not say that the user is still in the
+ * organization. It must only be newer than what the provider said before.
  */
 export async function putSourceMembership(
   transaction: Postgres,
@@ -39,21 +42,24 @@ export async function putSourceMembership(
     .insert({ workspace_id: key.workspaceId, user_id: key.userId, role: 'viewer', removed_at: transaction.fn.now() })
     .onConflict(['workspace_id', 'user_id'])
     .ignore();
-  await transaction.raw(
-    `update memberships set strongest_role = case
-         when array_position(${strongestFirst}, coalesce(strongest_role, role)) <= array_position(${strongestFirst}, :role)
-         then coalesce(strongest_role, role) else :role end
-     where workspace_id = :workspaceId and user_id = :userId`,
-    { ...key, role: said.role },
-  );
   const result = await transaction.raw<{ rowCount: number }>(
     `update memberships set source_role = :role, source_removed = :removed, source_updated_at = cast(:at as timestamptz),
        source_is_member = false
      where workspace_id = :workspaceId and user_id = :userId
-       and (coalesce(source_updated_at, '-infinity'), coalesce(source_removed, false),
-            coalesce(array_position(${strongestFirst}, source_role), 0))
-         < (cast(:at as timestamptz), :removed, array_position(${strongestFirst}, :role))`,
+       and ((coalesce(source_updated_at, '-infinity'), coalesce(source_removed, false),
+             coalesce(array_position(${strongestFirst}, source_role), 0))
+           < (cast(:at as timestamptz), :removed, array_position(${strongestFirst}, :role))
+         or (:removed and source_is_member and not source_removed
+             and coalesce(provider_updated_at, '-infinity') < cast(:at as timestamptz)))`,
     { ...key, ...said },
+  );
+  await transaction.raw(
+    `update memberships set provider_updated_at = greatest(provider_updated_at, cast(:at as timestamptz)),
+       strongest_role = case
+         when array_position(${strongestFirst}, coalesce(strongest_role, role)) <= array_position(${strongestFirst}, :role)
+         then coalesce(strongest_role, role) else :role end
+     where workspace_id = :workspaceId and user_id = :userId`,
+    { ...key, role: said.role, at: said.at },
   );
   return result.rowCount === 1;
 }

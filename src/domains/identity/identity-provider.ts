@@ -28,7 +28,7 @@ export interface IdentityProvider {
   extractType(event: ReceivedEvent): string;
   /**
    * Returns when the provider changed the object, in milliseconds since the epoch. If the provider
-   * does not tell it, returns when the event was sent.
+   * does not tell it, returns when the event happened or was sent. A deletion has the latest of these times.
    */
   extractOccurredAt(event: ReceivedEvent): number;
   /** Returns the change, or undefined for an event type that changes nothing here. */

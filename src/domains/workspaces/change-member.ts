@@ -35,9 +35,11 @@ export async function changeMember(
         'A workspace must have an owner. Give another member the role owner first.',
       );
     }
-    if (role === undefined) await markRemoved(transaction, workspaceId, userId);
-    else await setRole(transaction, workspaceId, userId, role);
-    await recordChange(transaction, input, before);
+    const isChanged =
+      role === undefined
+        ? await markRemoved(transaction, workspaceId, userId)
+        : await setRole(transaction, workspaceId, userId, role);
+    if (isChanged) await recordChange(transaction, input, before);
     return { ...before, role: role ?? before.role };
   });
   await deps.invalidations.publish('user', [member.userId]);

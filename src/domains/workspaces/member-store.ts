@@ -44,28 +44,39 @@ export async function hasOtherOwner(transaction: Postgres, workspaceId: string, 
   return row !== undefined;
 }
 
-/** Sets the role of a member. This replaces older statements of the identity provider. */
-export async function setRole(transaction: Postgres, workspaceId: string, userId: string, role: Role): Promise<void> {
-  await transaction('memberships')
+/**
+ * Sets the role of a member. This replaces older statements of the identity provider about the role. Returns false, and
+ * changes nothing, if the latest statement already gives this role.
+ */
+export async function setRole(
+  transaction: Postgres,
+  workspaceId: string,
+  userId: string,
+  role: Role,
+): Promise<boolean> {
+  const changed = await transaction('memberships')
     .where({ workspace_id: workspaceId, user_id: userId })
+    .where((differs) => differs.whereNot({ role }).orWhereNot({ source_role: role }).orWhere({ source_removed: true }))
     .update({
       ...lastWord(transaction, { role, removed: false }),
       role,
       ...(role === 'owner' ? { strongest_role: role } : {}),
     });
+  return changed > 0;
 }
 
 /**
  * Marks a member as removed. The row stays, so that an older statement of the identity provider
- * cannot restore the member.
+ * cannot restore the member. Returns whether there was such a member.
  */
-export async function markRemoved(transaction: Postgres, workspaceId: string, userId: string): Promise<void> {
-  await transaction('memberships')
+export async function markRemoved(transaction: Postgres, workspaceId: string, userId: string): Promise<boolean> {
+  const changed = await transaction('memberships')
     .where({ workspace_id: workspaceId, user_id: userId })
     .update({
       ...lastWord(transaction, { role: transaction.ref('role'), removed: true }),
       removed_at: transaction.fn.now(),
     });
+  return changed > 0;
 }
 
 /**

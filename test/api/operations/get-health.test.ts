@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HealthReport } from '../../../src/domains/operations/operations.schema.ts';
-import { expectProblem, startApi, type TestApi } from '../../support/api.ts';
+import { expectProblem, newProject, startApi, type TestApi } from '../../support/api.ts';
 
 let api: TestApi;
 
@@ -61,6 +61,30 @@ describe('without ClickHouse', () => {
       'down',
       'ok',
     ]);
+  });
+});
+
+describe('with a Postgres that is read-only', () => {
+  test('it is degraded and says so, what is stored is served, and a change is 503', async () => {
+    const { key, id } = await newProject(api);
+    const url = new URL(api.config.databaseUrl);
+    url.searchParams.set('options', '-c default_transaction_read_only=on');
+    const { apiKeyPepper } = api.config;
+    const lame = await startApi({ databaseUrl: url.href, apiKeyPepper, logLevel: 'silent' });
+    const health = await lame.call<HealthReport>('getHealth');
+    const params = { project_id: id };
+    const read = await lame.call('listPrompts', { key, params });
+    const body = { name: 'p', type: 'text', template: 'Hello' };
+    const change = await lame.call('createPrompt', { key, params, body });
+    await lame.close();
+    expect([health.status, health.body.status]).toEqual([200, 'degraded']);
+    expect(health.body.checks.postgres).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringMatching(/read-only/),
+    });
+    expect(read.status).toBe(200);
+    expectProblem(change, 503, 'postgres_unavailable');
+    expect(change.headers.get('retry-after')).toBe('5');
   });
 });
 

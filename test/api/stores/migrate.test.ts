@@ -118,4 +118,16 @@ describe('the command migrate', () => {
     expect(await migrate(stores)).toEqual({ code: 0, err: '', out: 'The schema is up to date.\n' });
     expect(await tablesOf(stores)).toEqual(made);
   });
+
+  test('says at once what Postgres refuses, if the password is wrong', async () => {
+    const stores = await emptyStores('wrong_password');
+    const databaseUrl = Object.assign(new URL(stores.databaseUrl), { password: 'another' }).href;
+    expect(await migrate({ ...stores, databaseUrl })).toEqual({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(
+        /^The database cannot be reached .*\(password authentication failed for user "\w+"\)\n$/,
+      ),
+    });
+  });
 });

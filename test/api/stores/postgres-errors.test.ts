@@ -58,3 +58,14 @@ test('a statement that Postgres stops after its time is an error for the caller'
   expect(error).toBeInstanceOf(StatementTooSlowError);
   expect(error).toMatchObject({ kind: 'unavailable', code: 'query_timeout', cause: { code: '57014' } });
 });
+
+test.each([
+  ['a password that was changed', '28P01', (url: URL) => Object.assign(url, { password: 'another' })],
+  ['a database that does not exist', '3D000', (url: URL) => Object.assign(url, { pathname: '/nowhere' })],
+])('%s is an error for the caller, and the reason is kept', async (_what, code, change) => {
+  const other = connectPostgres(change(new URL(inject('databaseUrl'))).href, 1);
+  const error = await failureOf(other.raw('select 1'));
+  await other.destroy();
+  expect(error).toMatchObject({ ...away, message: 'The database cannot be reached at the moment.' });
+  expect(originOf(error)).toMatchObject({ code });
+});

@@ -47,6 +47,18 @@ describe('200', () => {
     expect((await update(owner, admin, 'owner')).status).toBe(200);
     expect((await update(owner, owner, 'viewer')).status).toBe(200);
   });
+
+  test('the role that the member has is no change: the statement of the provider stays the latest, and nothing is audited', async () => {
+    const key = { workspace_id: project.workspaceId, user_id: member.id };
+    const said = { source_role: 'member', source_removed: false, source_updated_at: new Date(1_000) };
+    await api.postgres('memberships').where(key).update(said);
+    expect((await update(admin, member, 'member')).body).toMatchObject({ user_id: member.id, role: 'member' });
+    const row = await api.postgres('memberships').where(key).first();
+    expect(row).toMatchObject({ ...said, source_is_member: false });
+    expect(await api.postgres('audit_log').where({ workspace_id: key.workspace_id, target_id: member.id })).toEqual([]);
+    await update(admin, member, 'viewer');
+    expect(await api.postgres('memberships').where(key).first()).toMatchObject({ source_is_member: true });
+  });
 });
 
 describe('403', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readClickHouseUrl } from '../../../src/cli/store-urls.ts';
 import { readConfig } from '../../../src/config.ts';
+import { BodyIntake } from '../../../src/http/body-intake.ts';
 
 const complete = {
   DATABASE_URL: 'postgres://localhost/x',
@@ -121,5 +122,24 @@ describe('the endpoint of models', () => {
   ])('refuses %j', (env, fault) => {
     expect(() => read(env)).toThrow(fault);
     expect(() => read(env)).not.toThrow(/hidden/);
+  });
+});
+
+describe('the largest body of OTLP', () => {
+  const mebibyte = 1024 * 1024;
+
+  test.each([
+    ['OTLP_BODY_BYTES_MAX', 48],
+    ['OTLP_INFLATED_BYTES_MAX', 96],
+  ])('%s is at most %i MiB, because a larger body would never be taken or stored', (name, most) => {
+    expect(() => read({ [name]: String(most * mebibyte) })).not.toThrow();
+    expect(() => read({ [name]: String(most * mebibyte + 1) })).toThrow(`${name}: must be at most ${most * mebibyte}`);
+  });
+
+  test('fits in what a workspace may send at a time', () => {
+    const { otlpBodyBytesMax: bytes } = read({ OTLP_BODY_BYTES_MAX: String(48 * mebibyte) });
+    const body = new BodyIntake().open('a workspace');
+    for (let taken = 0; taken < bytes; taken += mebibyte) body.take(mebibyte);
+    expect(body.bytes).toBe(bytes);
   });
 });

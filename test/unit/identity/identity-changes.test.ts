@@ -174,6 +174,21 @@ describe('generic', () => {
 });
 
 describe('any provider', () => {
+  test('a deletion has the latest of its times, because the object in it has the time of an earlier change', () => {
+    const [oldMs, laterMs] = [sentAtMs - 9_000, sentAtMs - 4_000];
+    const [old, later] = [oldMs, laterMs].map((ms) => new Date(ms).toISOString());
+    for (const provider of [clerk, generic]) {
+      const timeOf = (payload: object) => provider.extractOccurredAt(event({ type: 'user.deleted', ...payload }));
+      expect(timeOf({ timestamp: laterMs, data: { updated_at: oldMs } })).toBe(laterMs);
+      expect(timeOf({ timestamp: oldMs, data: { updated_at: laterMs } })).toBe(laterMs);
+      expect(timeOf({ data: { updated_at: oldMs } })).toBe(sentAtMs);
+      expect(timeOf({ timestamp: laterMs, data: {} })).toBe(laterMs);
+    }
+    const timeOf = (payload: object) => workos.extractOccurredAt(workosEvent({ event: 'user.deleted', ...payload }));
+    expect(timeOf({ created_at: later, data: { updated_at: old } })).toBe(laterMs);
+    expect(timeOf({ data: { updated_at: old } })).toBe(sentAtMs);
+  });
+
   test.each([
     'session.created',
     'user.signed_in',

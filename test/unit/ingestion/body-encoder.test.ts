@@ -7,6 +7,7 @@ import type { RecordFinder } from '../../../src/domains/log-records/index.ts';
 import { PriceTable } from '../../../src/domains/pricing/index.ts';
 import { compileOverrides } from '../../../src/domains/pricing/price-overrides.ts';
 import type { KnownPrompt, PromptFinder } from '../../../src/domains/prompt-links/index.ts';
+import { inflatedBodyBytesMax } from '../../../src/lib/body-bytes.ts';
 import { UnavailableError } from '../../../src/lib/errors.ts';
 import { defaultOtlpLimits } from '../../../src/otlp/limits.ts';
 import { scanBody } from '../../../src/otlp/scan.ts';
@@ -44,10 +45,10 @@ const overrides = compileOverrides({
 const clickhouseUrl = 'http://127.0.0.1:9';
 const noRecords: RecordFinder = { mayHave: () => false, find: async () => new Map() };
 
-function newEncoder(options = {}, records = noRecords): BodyEncoder {
+function newEncoder(options = {}, records = noRecords, limits = defaultOtlpLimits): BodyEncoder {
   return createBodyEncoder(
     {
-      limits: defaultOtlpLimits,
+      limits,
       prompts: { of: () => prompts },
       priceTable: new PriceTable(),
       records,
@@ -140,6 +141,17 @@ describe('the worst bodies that the limits allow', () => {
     },
   );
 });
+
+test('the worst body of the largest size that an operator may allow fits in the memory of a thread', async () => {
+  const limits = { ...defaultOtlpLimits, inflatedBytesMax: inflatedBodyBytesMax };
+  const encoder = newEncoder({ workMsMax: 50_000 }, noRecords, limits);
+  try {
+    const body = worstBody('characters', inflatedBodyBytesMax / mebibyte - 1);
+    expect(await encodeWorst(encoder, body).catch(refusedForItsRows)).toBeUndefined();
+  } finally {
+    await encoder.close();
+  }
+}, 60_000);
 
 test('spans that share as large a resource as is accepted become rows', async () => {
   const spans = Array.from({ length: 120 }, (_, index) =>

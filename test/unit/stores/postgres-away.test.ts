@@ -91,13 +91,48 @@ test.each([
   ['a fault of ours', new TypeError('ours')],
 ])('%s is not taken for a database that is away', (_what, error) => expect(recognizePostgresError(error)).toBe(error));
 
-test.each(['08000', '08001', '08003', '08004', '08006', '08007', '08P01', '53300', '57P01'])(
-  'the SQLSTATE %s is a database that is away',
-  (code) => {
-    const error = recognizePostgresError(Object.assign(new Error('connection failure'), { code }));
-    expect(error).toMatchObject({ kind: 'unavailable', code: 'postgres_unavailable' });
-  },
-);
+test.each([
+  '08000',
+  '08001',
+  '08003',
+  '08004',
+  '08006',
+  '08007',
+  '08P01',
+  '28000',
+  '28P01',
+  '3D000',
+  '53100',
+  '53300',
+  '57P01',
+  '57P04',
+  '57P05',
+  '58000',
+  '58030',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EMFILE',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+])('the code %s is a database that is away', (code) => {
+  const error = recognizePostgresError(Object.assign(new Error('connection failure'), { code }));
+  expect(error).toMatchObject({ kind: 'unavailable', code: 'postgres_unavailable' });
+});
+
+test('a database that is read-only has changed nothing, which the caller is told', () => {
+  const cause = Object.assign(new Error('cannot execute INSERT in a read-only transaction'), { code: '25006' });
+  const error = recognizePostgresError(cause);
+  expect(error).toMatchObject({ kind: 'unavailable', code: 'postgres_unavailable', retryAfterS: 5, cause });
+  expect(error).toMatchObject({ message: expect.stringMatching(/read-only.*Nothing was changed/) });
+});
+
+test('a statement that exceeds a limit of the configuration is not tried without end', () => {
+  const cause = Object.assign(new Error('temporary file size exceeds temp_file_limit'), { code: '53400' });
+  const error = recognizePostgresError(cause);
+  expect(error).toBeInstanceOf(StatementTooSlowError);
+  expect(error).toMatchObject({ code: 'postgres_unavailable' });
+});
 
 test.each([
   ['took too long', '57014', true],

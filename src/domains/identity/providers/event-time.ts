@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { verbOf } from './read-change.ts';
 
 /**
  * The clock of a provider may be ahead of ours by this much. Signatures have the same tolerance.
@@ -17,3 +18,23 @@ export const eventTime = z
   .refine((ms) => ms <= Date.now() + aheadMsMax, {
     error: () => `must not be more than 5 minutes after the current time, ${new Date().toISOString()}`,
   });
+
+/** The times that an event has, in milliseconds. */
+export interface EventTimes {
+  /** When the object changed last. */
+  updatedAtMs: number | null | undefined;
+  /** When the event happened. */
+  eventAtMs: number | null | undefined;
+  /** When this attempt was signed. */
+  sentAtMs: number;
+}
+
+/**
+ * Returns when the change of an event of this type happened. A deletion comes with the object as it was, whose own time
+ * is that of an earlier change. So a deletion has the time of the event, if that is later.
+ */
+export function changedAtMs(type: string, { updatedAtMs, eventAtMs, sentAtMs }: EventTimes): number {
+  const toldAtMs = eventAtMs ?? sentAtMs;
+  if (verbOf(type) === 'deleted') return Math.max(updatedAtMs ?? toldAtMs, toldAtMs);
+  return updatedAtMs ?? toldAtMs;
+}

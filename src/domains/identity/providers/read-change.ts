@@ -19,13 +19,19 @@ export function changeReader<S extends z.ZodType>(
   return (verb: IdentityVerb, payload: unknown) => toChange(verb, parseBody(envelope, payload).data as z.output<S>);
 }
 
+/** Returns the verb of an event type such as `user.created`; undefined if it has none that is known. */
+export function verbOf(type: string): IdentityVerb | undefined {
+  const [, word, ...rest] = type.split('.');
+  return rest.length > 0 ? undefined : verbs.find((known) => known === word);
+}
+
 /**
  * Reads the change of an event type such as `user.created`. Returns undefined if no reader handles
  * the type.
  */
 export function readChange(readers: ChangeReaders, type: string, payload: unknown): IdentityChange | undefined {
-  const [kind = '', word, ...rest] = type.split('.');
-  const verb = verbs.find((known) => known === word);
-  if (verb === undefined || rest.length > 0 || !Object.hasOwn(readers, kind)) return undefined;
+  const [kind = ''] = type.split('.');
+  const verb = verbOf(type);
+  if (verb === undefined || !Object.hasOwn(readers, kind)) return undefined;
   return readers[kind]?.(verb, payload);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseBody } from '../../../http/validate.ts';
-import type { IdentityProvider } from '../identity-provider.ts';
-import { eventTime } from './event-time.ts';
+import type { IdentityProvider, ReceivedEvent } from '../identity-provider.ts';
+import { changedAtMs, eventTime } from './event-time.ts';
 import { type ChangeReaders, readChange } from './read-change.ts';
 import { standardWebhookId, standardWebhookSentAtMs, verifyStandardWebhook } from './standard-webhooks.ts';
 
@@ -16,14 +16,16 @@ const times = z.looseObject({
  * There is one reader per kind of `data`.
  */
 export function standardProvider(readers: ChangeReaders): IdentityProvider {
+  const extractType = ({ payload }: ReceivedEvent) => parseBody(typed, payload).type;
   return {
     verify: verifyStandardWebhook,
     extractId: standardWebhookId,
-    extractType: ({ payload }) => parseBody(typed, payload).type,
+    extractType,
     extractOccurredAt: (event) => {
       const { data, timestamp } = parseBody(times, event.payload);
-      return data.updated_at ?? timestamp ?? standardWebhookSentAtMs(event);
+      const sentAtMs = standardWebhookSentAtMs(event);
+      return changedAtMs(extractType(event), { updatedAtMs: data.updated_at, eventAtMs: timestamp, sentAtMs });
     },
-    toChange: ({ payload }) => readChange(readers, parseBody(typed, payload).type, payload),
+    toChange: (event) => readChange(readers, extractType(event), event.payload),
   };
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { parseBody } from '../../../http/validate.ts';
-import type { IdentityProvider } from '../identity-provider.ts';
+import type { IdentityProvider, ReceivedEvent } from '../identity-provider.ts';
 import { externalId, nameOf } from './event-text.ts';
-import { eventTime } from './event-time.ts';
+import { changedAtMs, eventTime } from './event-time.ts';
 import { roleNamed } from './provider-role.ts';
 import { type ChangeReaders, changeReader, readChange } from './read-change.ts';
 import { verifyWorkosSignature, workosSentAtMs } from './workos-signature.ts';
@@ -51,14 +51,17 @@ const times = z.looseObject({
   data: z.looseObject({ updated_at: eventTime.nullish() }),
 });
 
+const extractType = ({ payload }: ReceivedEvent) => parseBody(envelope, payload).event;
+
 /** WorkOS. The payloads follow workos.com/docs/events: `{id, event, data, created_at}`. */
 export const workos: IdentityProvider = {
   verify: verifyWorkosSignature,
   extractId: ({ payload }) => parseBody(envelope, payload).id,
-  extractType: ({ payload }) => parseBody(envelope, payload).event,
-  extractOccurredAt: ({ headers, payload }) => {
-    const { data, created_at: createdAtMs } = parseBody(times, payload);
-    return data.updated_at ?? createdAtMs ?? workosSentAtMs(headers);
+  extractType,
+  extractOccurredAt: (event) => {
+    const { data, created_at: eventAtMs } = parseBody(times, event.payload);
+    const sentAtMs = workosSentAtMs(event.headers);
+    return changedAtMs(extractType(event), { updatedAtMs: data.updated_at, eventAtMs, sentAtMs });
   },
-  toChange: ({ payload }) => readChange(readers, parseBody(envelope, payload).event, payload),
+  toChange: (event) => readChange(readers, extractType(event), event.payload),
 };
