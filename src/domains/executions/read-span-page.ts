@@ -3,7 +3,7 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
 import type { TraceKey } from '../spans/index.ts';
 import { findSpanPlaces, findSpanRows, type SpanDetail, type SpanPlace } from '../spans/reads.ts';
-import type { logsReader, ShownPart } from './read-logs.ts';
+import type { LogsOf, logsReader, ShownPart } from './read-logs.ts';
 import { ownerReader } from './span-parts.schema.ts';
 import { type SpanTextOptions, spanToText } from './span-text.ts';
 
@@ -99,14 +99,16 @@ export async function readSpanPage({ places: found, read }: SpanSource, input: S
   while (next < places.length && !isFull()) {
     const wanted = places.slice(next, next + together).map(({ spanId }) => spanId);
     const spanRows = await read(wanted, Math.min(pageBytesMax - bytes.answered, readBytesMax - bytes.read));
-    const logs = include.has('logs') ? await readLogs(withLogs(spanRows)) : noLogs;
+    const logsOf = include.has('logs') ? readLogs(withLogs(spanRows)) : noLogs;
     for (const row of spanRows) {
-      const text = await spanToText(row, promptOf(row), { ...options, logs: logs.get(row.spanId) ?? '[]' });
+      const logs = await logsOf(row.spanId);
+      const text = await spanToText(row, promptOf(row), { ...options, logs });
       bytes.answered += Buffer.byteLength(text);
-      bytes.read += row.storedBytes;
+      bytes.read += row.storedBytes + logs.length;
       if (bytes.answered > pageBytesMax && spans.length > 0) return { spans, last: places[next - 1] };
       spans.push(text);
       next = indexAfter(places, row.spanId, next);
+      if (isFull()) break;
     }
     // Retention may have deleted these spans after their places were read.
     if (spanRows.length === 0) next += wanted.length;
@@ -124,7 +126,7 @@ function fittingSpans(bytesMax: number, bytes: number, spans: number): number {
   return Math.ceil((bytesMax - bytes) / Math.max(1, bytes / Math.max(1, spans)));
 }
 
-const noLogs: ReadonlyMap<string, string> = new Map();
+const noLogs: LogsOf = async () => '[]';
 
 function withLogs(spans: readonly SpanDetail[]): string[] {
   return spans.filter(({ logCount }) => logCount > 0).map(({ spanId }) => spanId);
