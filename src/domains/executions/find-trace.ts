@@ -19,7 +19,8 @@ const textCharsMax = { here: 2_000_000, inThread: 24_000_000 };
 
 /**
  * Reads the spans of a trace for its tree, each with its own or inherited prompt, and the trace id
- * as stored. Of a large trace, spans after the first {@link textCharsMax} are left out.
+ * as stored. Of a large trace, spans after the first {@link textCharsMax} are left out. Without
+ * `events`, no span has any.
  * @throws NotFoundError when the trace has no spans
  * @throws LargeTraceError when `large` is false and the trace has too many rows or too long texts
  * @throws UnavailableError while ClickHouse is unavailable
@@ -27,9 +28,10 @@ const textCharsMax = { here: 2_000_000, inThread: 24_000_000 };
 export async function findTrace(
   { clickhouse, knownPrompts, large }: FindTraceDeps,
   input: { projectId: string; traceId: string },
+  { events }: { events: boolean },
 ): Promise<TreeSpans & { traceId: string }> {
   const traceId = checkedTraceId(input.traceId);
-  const found = await findTreeSpans(clickhouse, { projectId: input.projectId, traceId }, large);
+  const found = await findTreeSpans(clickhouse, { projectId: input.projectId, traceId }, { large, events });
   if (found.spans.length === 0) throw unknownExecution();
   const spans = await resolveSpanPrompts(knownPrompts, input.projectId, found.spans);
   const prompts = linkPrompts(spans);

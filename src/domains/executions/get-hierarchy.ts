@@ -18,7 +18,7 @@ export async function getHierarchy(
   deps: FindTraceDeps,
   input: { projectId: string; traceId: string; format: HierarchyWire['format'] },
 ): Promise<HierarchyWire> {
-  const trace = await findTrace(deps, input);
+  const trace = await findTrace(deps, input, { events: false });
   const { traceId, spans, truncated } = trace;
   const tree = placeSpans(spans, { skew: true });
   const items = buildHierarchy(tree);

@@ -13,7 +13,7 @@ export async function getTimeline(
   deps: FindTraceDeps,
   input: { projectId: string; traceId: string; skew: boolean; filter: SpanFilter },
 ): Promise<TimelineWire> {
-  const trace = await findTrace(deps, input);
+  const trace = await findTrace(deps, input, { events: true });
   const { moreThanLimit, ...timeline } = buildTimeline(placeSpans(trace.spans, input), input.filter, input.skew);
   return {
     ...{ trace_id: trace.traceId, project_id: input.projectId, truncated: trace.truncated || moreThanLimit },

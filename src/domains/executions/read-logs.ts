@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { TooLargeError } from '../../lib/errors.ts';
-import { mapInSlices } from '../../lib/pace.ts';
+import { groupsOf, mapInSlices } from '../../lib/pace.ts';
 import { isoFromUnixNano } from '../../lib/time.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { findShownRecords, type ShownRecord } from '../log-records/reads.ts';
+import { countRecords, findShownRecords, type RecordCount, type ShownRecord } from '../log-records/reads.ts';
 import type { TraceKey } from '../spans/index.ts';
 import { partNames, type SpanPart } from '../spans/reads.ts';
 import { plainFromAnyValue, plainFromKeyValues } from './any-value-plain.ts';
@@ -28,37 +28,72 @@ export const logRecordSchema = z
   })
   .meta({ id: 'LogRecord' });
 
-const spansAtOnce = 32;
-/** Bytes of one read, in the main thread and in a worker thread. */
+/**
+ * Returns the log records of a span as JSON text. It is called for spans in the order in which they were given: only
+ * the texts of a few are in memory.
+ */
+export type LogsOf = (spanId: string) => Promise<string>;
+
+const noRecords = '[]';
+/** Bytes of one read. In a worker thread, only the records of one span have more than those of a group. */
 const bytesMax = { here: 4 * 1024 * 1024, inThread: 64 * 1024 * 1024 };
+/** The spans of one read: in the main thread without counting their records, in a worker thread by their bytes. */
+const groupMax = {
+  here: { bytesMax: 0, lengthMax: 32 },
+  inThread: { bytesMax: 4 * 1024 * 1024, lengthMax: 256 },
+};
+
+type Keys = readonly ({ traceId: string; spanId: string; bytes: number } & Partial<RecordCount>)[];
 
 /**
- * Returns a function that reads the log records of spans of one trace, as JSON text by span id. It
+ * Returns a function that reads the log records of spans of one trace in turn, each time those of a few spans. It
  * throws TooLargeError when they are too large for the main thread.
  */
 export function logsReader(
   { clickhouse, large }: { clickhouse: ClickHouse; large: boolean },
   trace: TraceKey,
-): (spanIds: readonly string[]) => Promise<ReadonlyMap<string, string>> {
+): (spanIds: readonly string[]) => LogsOf {
+  const { projectId, traceId } = trace;
   const owners = ownerReader();
-  async function read(spanIds: readonly string[], into: Map<string, string>): Promise<void> {
-    const keys = spanIds.map((spanId) => ({ traceId: trace.traceId, spanId }));
-    const most = large ? bytesMax.inThread : bytesMax.here;
-    try {
-      const found = await findShownRecords(clickhouse, trace.projectId, { keys, bytesMax: most });
-      if (!large) requireSmall(found);
-      for (const [key, text] of await recordTexts(found, owners)) into.set(key.slice(trace.traceId.length), text);
-    } catch (error) {
-      if (!(error instanceof TooLargeError) || !large || spanIds.length === 1) throw error;
-      for (const spanId of spanIds) await read([spanId], into);
-    }
+
+  async function groups(spanIds: readonly string[]): Promise<Keys[]> {
+    const keys = spanIds.map((spanId) => ({ traceId, spanId, bytes: 0 }));
+    if (!large || keys.length === 1) return groupsOf(keys, groupMax.here);
+    const counted = await countRecords(clickhouse, projectId, { traceIds: [traceId], spans: keys });
+    const countOf = new Map(counted.map((count) => [count.spanId, count]));
+    return groupsOf(
+      keys.map((key) => ({ ...key, records: 0, ...countOf.get(key.spanId) })),
+      groupMax.inThread,
+    );
   }
-  return async (spanIds) => {
-    const texts = new Map<string, string>();
-    for (let start = 0; start < spanIds.length; start += spansAtOnce) {
-      await read(spanIds.slice(start, start + spansAtOnce), texts);
-    }
-    return texts;
+
+  async function read(keys: Keys): Promise<Map<string, string>> {
+    const most = large ? bytesMax.inThread : bytesMax.here;
+    const found = await findShownRecords(clickhouse, projectId, { keys, bytesMax: most });
+    if (!large) requireSmall(found);
+    const texts = await recordTexts(found, owners);
+    return new Map(keys.map(({ spanId }) => [spanId, texts.get(traceId + spanId) ?? noRecords]));
+  }
+
+  return (spanIds) => {
+    const wanted = new Set(spanIds);
+    let left: Keys[] | undefined;
+    let texts: ReadonlyMap<string, string> = new Map();
+    return async (spanId) => {
+      if (!wanted.has(spanId)) return noRecords;
+      left ??= await groups(spanIds);
+      while (!texts.has(spanId)) {
+        const next = left.shift();
+        if (next === undefined) return noRecords;
+        try {
+          texts = await read(next);
+        } catch (error) {
+          if (!(error instanceof TooLargeError) || !large || next.length === 1) throw error;
+          left.unshift(...next.map((key) => [key]));
+        }
+      }
+      return texts.get(spanId) ?? noRecords;
+    };
   };
 }
 

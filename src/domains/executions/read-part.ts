@@ -44,7 +44,7 @@ async function readLogsPart(
   const bounds = { include: new Set<SpanPart>(), partBytesMax, bytesMax: Number.MAX_SAFE_INTEGER, large };
   const [row] = await findSpanRows(deps.clickhouse, trace, [spanId], bounds);
   if (row === undefined) return undefined;
-  return (await logsReader(deps, trace)([spanId])).get(spanId) ?? '[]';
+  return logsReader(deps, trace)([spanId])(spanId);
 }
 
 /**

@@ -3,12 +3,17 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
 import type { TraceKey } from '../spans/index.ts';
 import { findSpanPlaces, findSpanRows, type SpanDetail, type SpanPlace } from '../spans/reads.ts';
-import type { logsReader, ShownPart } from './read-logs.ts';
+import type { LogsOf, logsReader, ShownPart } from './read-logs.ts';
 import { ownerReader } from './span-parts.schema.ts';
 import { type SpanTextOptions, spanToText } from './span-text.ts';
 
 /** Maximum bytes of spans in one answer. A single span that is larger is answered alone. */
 export const pageBytesMax = 8 * 1024 * 1024;
+/**
+ * Maximum bytes that are read for one answer, as stored: a part that is too large to be answered is read as well, in
+ * about three seconds for all of them. The span with which they are exceeded is the last one.
+ */
+const readBytesMax = 32 * 1024 * 1024;
 /**
  * A span part of more bytes is not read with its row, but by itself. No single attribute value is
  * larger.
@@ -34,7 +39,7 @@ export interface SpanPage {
 export interface SpanSource {
   /** In order of start. One more than the page may hold, if there are more. */
   places: readonly SpanPlace[];
-  /** Returns those spans in their order, as many as `bytesMax` allows, but at least one. */
+  /** Returns those spans in their order, as many as `bytesMax` allows as stored, but at least one. */
   read(spanIds: readonly string[], bytesMax: number): Promise<SpanDetail[]>;
 }
 
@@ -79,7 +84,7 @@ export function readSpans(rows: readonly SpanDetail[]): SpanSource {
 }
 
 /**
- * Reads the first spans of a source, as many as `limit` and {@link pageBytesMax} allow.
+ * Reads the first spans of a source, as many as `limit`, {@link pageBytesMax} and {@link readBytesMax} allow.
  * @throws what the source and `readPart` throw
  */
 export async function readSpanPage({ places: found, read }: SpanSource, input: SpanPageInput): Promise<SpanPage> {
@@ -87,29 +92,41 @@ export async function readSpanPage({ places: found, read }: SpanSource, input: S
   const options = { include, partCharsMax, owners: ownerReader(), readPart, pace: new Pace(oneTurn) };
   const places = found.slice(0, limit);
   const spans: string[] = [];
-  let bytes = 0;
+  const bytes = { answered: 0, read: 0 };
+  const isFull = () => bytes.answered >= pageBytesMax || bytes.read >= readBytesMax;
   let next = 0;
   let together: number = rows.first;
-  while (next < places.length && bytes < pageBytesMax) {
+  while (next < places.length && !isFull()) {
     const wanted = places.slice(next, next + together).map(({ spanId }) => spanId);
-    const spanRows = await read(wanted, pageBytesMax - bytes);
-    const logs = include.has('logs') ? await readLogs(withLogs(spanRows)) : noLogs;
+    const spanRows = await read(wanted, Math.min(pageBytesMax - bytes.answered, readBytesMax - bytes.read));
+    const logsOf = include.has('logs') ? readLogs(withLogs(spanRows)) : noLogs;
     for (const row of spanRows) {
-      const text = await spanToText(row, promptOf(row), { ...options, logs: logs.get(row.spanId) ?? '[]' });
-      bytes += Buffer.byteLength(text);
-      if (bytes > pageBytesMax && spans.length > 0) return { spans, last: places[next - 1] };
+      const logs = await logsOf(row.spanId);
+      const text = await spanToText(row, promptOf(row), { ...options, logs });
+      bytes.answered += Buffer.byteLength(text);
+      bytes.read += row.storedBytes + logs.length;
+      if (bytes.answered > pageBytesMax && spans.length > 0) return { spans, last: places[next - 1] };
       spans.push(text);
       next = indexAfter(places, row.spanId, next);
+      if (isFull()) break;
     }
     // Retention may have deleted these spans after their places were read.
     if (spanRows.length === 0) next += wanted.length;
-    const fitting = Math.ceil((pageBytesMax - bytes) / Math.max(1, bytes / Math.max(1, spans.length)));
+    const fitting = Math.min(
+      fittingSpans(pageBytesMax, bytes.answered, spans.length),
+      fittingSpans(readBytesMax, bytes.read, spans.length),
+    );
     together = Math.min(rows.max, Math.max(rows.min, fitting));
   }
   return { spans, last: next < found.length ? places[next - 1] : undefined };
 }
 
-const noLogs: ReadonlyMap<string, string> = new Map();
+/** Returns how many more spans fit if they are as large as the first ones. */
+function fittingSpans(bytesMax: number, bytes: number, spans: number): number {
+  return Math.ceil((bytesMax - bytes) / Math.max(1, bytes / Math.max(1, spans)));
+}
+
+const noLogs: LogsOf = async () => '[]';
 
 function withLogs(spans: readonly SpanDetail[]): string[] {
   return spans.filter(({ logCount }) => logCount > 0).map(({ spanId }) => spanId);

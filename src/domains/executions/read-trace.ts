@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import { originOf } from '../../lib/errors.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
-import { isTooLarge } from '../../stores/clickhouse/errors.ts';
+import { isTooLarge, isTooMuchMemory } from '../../stores/clickhouse/errors.ts';
 import type { SharedPrompts } from '../prompt-links/index.ts';
 import { LargeTraceError } from '../spans/index.ts';
 import type { Reader, ReadLanes } from './read-lanes.ts';
@@ -8,8 +9,11 @@ import { LargePartError } from './read-part.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
 import type { TraceThreads } from './trace-threads.ts';
 
-/** Settings of one query in the main thread; see `rowsHereMax` for the limit of rows. */
-const hereSettings = { max_result_bytes: `${8 * 1024 * 1024}` } as const;
+/**
+ * Settings of one query in the main thread; see `rowsHereMax` for the limit of rows. A normal trace takes 30 MB of
+ * ClickHouse. It may read all texts of a large one before it finds out that they are too large.
+ */
+const hereSettings = { max_result_bytes: `${8 * 1024 * 1024}`, max_memory_usage: '250000000' } as const;
 
 /**
  * Reads that were too large for the main thread. They go to a worker thread directly, even if the
@@ -58,7 +62,8 @@ async function readHere<Name extends TraceReadName>(
     const own = { clickhouse: stoppable(clickhouse, signal, hereSettings), knownPrompts: knownPrompts.of(workspaceId) };
     return Buffer.from(await traceReads[name]({ ...own, cursorSecret, large: false }, input));
   } catch (error) {
-    if (isTooLarge(error) || error instanceof LargeTraceError || error instanceof LargePartError) return undefined;
+    if (isTooLarge(error) || isTooMuchMemory(originOf(error))) return undefined;
+    if (error instanceof LargeTraceError || error instanceof LargePartError) return undefined;
     throw error;
   }
 }

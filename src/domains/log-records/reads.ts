@@ -1,4 +1,5 @@
 // What `loadLogRecords` loads.
+export { countRecords, type RecordCount } from './count-records.ts';
 export { type EncodedLogs, encodeLogs } from './encode-logs.ts';
 export { insertLogs } from './insert-logs.ts';
 export { type JoinTime, joinAtOnce } from './join-at-once.ts';

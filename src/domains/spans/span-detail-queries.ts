@@ -1,7 +1,10 @@
+import { originOf } from '../../lib/errors.ts';
 import { backgroundSettings, type ClickHouse } from '../../stores/clickhouse/client.ts';
+import { isTooMuchMemory } from '../../stores/clickhouse/errors.ts';
 import { pick, plain, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import { rowAge } from './newest-rows.ts';
+import { storedBytesSql } from './span-bytes.ts';
 import {
   detailFields,
   partFields,
@@ -48,15 +51,25 @@ export interface SpanBounds {
   include: { has(part: SpanPart): boolean };
   /** A part with more stored bytes is left out of its row and named in `cut`. */
   partBytesMax: number;
-  /** Rows beyond this many bytes are left out, but never the first one. */
+  /** Rows beyond this many bytes, as stored, are not read, but never the first one. */
   bytesMax: number;
   /** Whether a row may have more text besides its parts than {@link requireSmallHeads} allows. */
   large: boolean;
 }
 
 /**
+ * ClickHouse uses up to 300 MB for a span of 64 MiB, the largest that one body can bring, and for eight spans of a
+ * mebibyte among others as large.
+ */
+const memoryMax = '500000000';
+/** Rows that ClickHouse reads at once. Without it, their number depends on the rows of all tenants. */
+const rowsTogetherMin = 64;
+/** Spans that take too much memory together are divided by this. */
+const partsOfGroup = 8;
+
+/**
  * Returns the given spans as last received, ordered by position, as many as `bytesMax` allows.
- * ClickHouse never sends what is over a bound.
+ * ClickHouse never sends what is over a bound, and never reads what is over `bytesMax`.
  * @throws LargeTraceError when `large` is false and one has too much text besides its parts
  * @throws TooLargeError when the first one alone is larger than a result of `clickhouse` may be
  * @throws UnavailableError while ClickHouse is unavailable
@@ -65,38 +78,55 @@ export async function findSpanRows(
   clickhouse: ClickHouse,
   trace: TraceKey,
   spanIds: readonly string[],
-  { include, partBytesMax, bytesMax, large }: SpanBounds,
+  bounds: SpanBounds,
+): Promise<SpanDetail[]> {
+  try {
+    const rows = await readSpanRows(clickhouse, trace, spanIds, bounds);
+    if (!bounds.large) requireSmallHeads(rows);
+    return rows;
+  } catch (error) {
+    if (spanIds.length === 1 || !isTooMuchMemory(originOf(error))) throw error;
+  }
+  const length = Math.ceil(spanIds.length / partsOfGroup);
+  for (let start = 0; start < spanIds.length; start += length) {
+    const rows = await findSpanRows(clickhouse, trace, spanIds.slice(start, start + length), bounds);
+    if (rows.length > 0) return rows;
+  }
+  return [];
+}
+
+function readSpanRows(
+  clickhouse: ClickHouse,
+  trace: TraceKey,
+  spanIds: readonly string[],
+  { include, partBytesMax, bytesMax }: SpanBounds,
 ): Promise<SpanDetail[]> {
   const parts = partNames.filter((part) => include.has(part));
   const isCut = (part: SpanPart) => `${bytesOf(part)} > ${partBytesMax}`;
   const shown = partFields(parts, (column, part) => `if(${isCut(part)}, ${emptyOf(column, part)}, ${column})`);
   const cut = parts.map((part) => `if(${isCut(part)}, ['${part}'], [])`);
-  // A part that is left out is read once more, for its length and its beginning.
-  const taken = parts.map((part) => `least(${bytesOf(part)}, ${partBytesMax}) + intDiv(${bytesOf(part)}, 8)`);
-  const ofIds = "span_id IN reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))')";
-  const newest = `(span_id, received_at) IN
-    (SELECT span_id, max(received_at) FROM spans PREWHERE ${ofTrace} AND ${ofIds} GROUP BY span_id)`;
   const reader: RowReader<SpanDetail> = rowReader({
     ...detailFields,
     ...shown,
     cut: plain<SpanPart[]>(`arrayConcat([], ${cut.join(', ') || '[]'})`),
+    storedBytes: plain<number>(`toFloat64(${parts.map(bytesOf).join(' + ') || '0'})`),
   });
-  const rows = await rowsOf(
+  const wanted = `spans PREWHERE ${ofTrace} AND span_id IN reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))')`;
+  const newest = `ORDER BY ${rowAge} DESC LIMIT 1 BY span_id`;
+  // A statement that sorts rows holds all of them, so the rows that fit are found by their lengths.
+  const fitting = `SELECT span_id, received_at, log_records FROM
+      (SELECT span_id, received_at, log_records, start_unix_nano, ${storedBytesSql(parts)} AS bytes FROM ${wanted} ${newest})
+    QUALIFY (sum(bytes) OVER (ORDER BY start_unix_nano, span_id) AS running) <= {bytesMax:UInt64} OR running = bytes`;
+  return rowsOf(
     clickhouse,
     reader,
-    `SELECT ${reader.columns},
-       ${[fixedBytes, ...taken].join(' + ')} AS bytes, sum(bytes) OVER (ORDER BY start_unix_nano, span_id) AS running
-     FROM (SELECT * FROM spans PREWHERE ${ofTrace} AND ${ofIds} AND ${newest} ORDER BY ${rowAge} DESC LIMIT 1 BY span_id)
-     QUALIFY running <= {bytesMax:UInt64} OR running = bytes
+    `SELECT ${reader.columns} FROM
+       (SELECT * FROM ${wanted} AND (span_id, received_at, log_records) IN (${fitting}) ${newest})
      ORDER BY start_unix_nano, span_id`,
     { ...trace, spanIds: spanIds.join(''), bytesMax },
+    { max_memory_usage: memoryMax, max_block_size: String(Math.max(rowsTogetherMin, spanIds.length)) },
   );
-  if (!large) requireSmallHeads(rows);
-  return rows;
 }
-
-/** SQL for the size of all fields that are no parts: names and texts as sent, and what was normalized. */
-const fixedBytes = `1000 + byteSize(${rowReader(detailFields).columns})`;
 
 /** Returns the SQL for the size of a part, as ClickHouse stores it in memory. */
 const bytesOf = (part: SpanPart) => `byteSize(${Object.values(spanParts[part]).join(', ')})`;

@@ -55,6 +55,8 @@ export const detailFields = pick(spanFields, [
  */
 export interface SpanDetail extends Decoded<typeof detailFields>, Partial<Parts> {
   cut: SpanPart[];
+  /** Bytes of its requested parts as ClickHouse has read them, also of those that are cut; 0 if they were not counted. */
+  storedBytes: number;
 }
 
 /**

@@ -1,6 +1,7 @@
+import { originOf } from '../../lib/errors.ts';
 import { compareStarts } from '../../lib/span-tree.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { isTooLarge } from '../../stores/clickhouse/errors.ts';
+import { isTooLarge, isTooMuchMemory } from '../../stores/clickhouse/errors.ts';
 import { pick, plain, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
@@ -29,7 +30,8 @@ export interface WholeTrace {
 
 /**
  * Returns all spans of a trace with at most {@link rowsHereMax} rows, as last received and not cut.
- * Undefined when they have more than `bytesMax` bytes, or twice as many as JSON. One query, without sorting in ClickHouse.
+ * Undefined when they have more than `bytesMax` bytes, or twice as many as JSON, or take more memory than a statement of
+ * `clickhouse` may. One query, without sorting in ClickHouse.
  * @throws LargeTraceError when the trace has more rows, or a span too much text besides its parts
  * @throws UnavailableError while ClickHouse is unavailable
  */
@@ -45,6 +47,7 @@ export async function findWholeTrace(
     ...partFields(parts, (column) => column),
     ...pick(spanFields, ['block', 'logRecords']),
     cut: plain<SpanPart[]>('[]'),
+    storedBytes: plain<number>('0'),
   });
   const rows = await rowsOf(
     clickhouse,
@@ -54,7 +57,7 @@ export async function findWholeTrace(
     { max_result_bytes: String(bytesMax) },
     2 * bytesMax,
   ).catch((error: unknown) => {
-    if (isTooLarge(error)) return undefined;
+    if (isTooLarge(error) || isTooMuchMemory(originOf(error))) return undefined;
     throw error;
   });
   if (rows === undefined) return undefined;

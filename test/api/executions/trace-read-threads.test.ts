@@ -75,8 +75,12 @@ const millionsSql = (millions: number) =>
 const control = '\\\\u0001';
 
 describe('a tree or a timeline', () => {
+  test('with names of events of control characters is made in a thread if it shows them', async () => {
+    const { timeline, hierarchy } = await stored(200, { events: eventsSql(64, control.repeat(200)) });
+    expect([(await timeline()).inThread, (await hierarchy()).inThread]).toEqual([['getTimeline'], []]);
+  });
+
   test.each<[string, number, Readonly<Record<string, string>>]>([
-    ['names of events of control characters', 200, { events: eventsSql(64, control.repeat(200)) }],
     ['long names, services and models', 1_000, { ...textsOf(['name', 'service', 'model'], 'repeat(char(1), 1000)') }],
     ['a long name of a scope', 1_000, { ...textsOf(['scope', 'resource'], hostSql("repeat('s', 1001)")) }],
   ])('with %s is made in a thread', async (_, count, columns) => {
