@@ -31,6 +31,8 @@ export const logRecordSchema = z
 /**
  * Returns the log records of a span as JSON text. It is called for spans in the order in which they were given: only
  * the texts of a few are in memory.
+ * @throws TooLargeError when those of one span are too large
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export type LogsOf = (spanId: string) => Promise<string>;
 
@@ -59,7 +61,13 @@ export function logsReader(
   async function groups(spanIds: readonly string[]): Promise<Keys[]> {
     const keys = spanIds.map((spanId) => ({ traceId, spanId, bytes: 0 }));
     if (!large || keys.length === 1) return groupsOf(keys, groupMax.here);
-    const counted = await countRecords(clickhouse, projectId, { traceIds: [traceId], spans: keys });
+    const counted = await countRecords(clickhouse, projectId, { traceIds: [traceId], spans: keys }).catch(
+      (error: unknown) => {
+        if (error instanceof TooLargeError) return undefined;
+        throw error;
+      },
+    );
+    if (counted === undefined) return groupsOf(keys, groupMax.here);
     const countOf = new Map(counted.map((count) => [count.spanId, count]));
     return groupsOf(
       keys.map((key) => ({ ...key, records: 0, ...countOf.get(key.spanId) })),

@@ -71,7 +71,7 @@ const partsOfGroup = 8;
  * Returns the given spans as last received, ordered by position, as many as `bytesMax` allows.
  * ClickHouse never sends what is over a bound, and never reads what is over `bytesMax`.
  * @throws LargeTraceError when `large` is false and one has too much text besides its parts
- * @throws TooLargeError when the first one alone is larger than a result of `clickhouse` may be
+ * @throws TooLargeError when the first one alone is larger than a result of `clickhouse` may be, or takes too much memory
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findSpanRows(
@@ -85,8 +85,10 @@ export async function findSpanRows(
     if (!bounds.large) requireSmallHeads(rows);
     return rows;
   } catch (error) {
-    if (spanIds.length === 1 || !isTooMuchMemory(originOf(error))) throw error;
+    if (!isTooMuchMemory(originOf(error)) || (spanIds.length === 1 && !bounds.large)) throw error;
   }
+  // The largest spans, whose events were escaped, and those that wait for a merge twice.
+  if (spanIds.length === 1) return readSpanRows(clickhouse, trace, spanIds, { ...bounds, memory: 'all' });
   const length = Math.ceil(spanIds.length / partsOfGroup);
   for (let start = 0; start < spanIds.length; start += length) {
     const rows = await findSpanRows(clickhouse, trace, spanIds.slice(start, start + length), bounds);
@@ -99,7 +101,7 @@ function readSpanRows(
   clickhouse: ClickHouse,
   trace: TraceKey,
   spanIds: readonly string[],
-  { include, partBytesMax, bytesMax }: SpanBounds,
+  { include, partBytesMax, bytesMax, memory }: SpanBounds & { memory?: 'all' },
 ): Promise<SpanDetail[]> {
   const parts = partNames.filter((part) => include.has(part));
   const isCut = (part: SpanPart) => `${bytesOf(part)} > ${partBytesMax}`;
@@ -124,7 +126,10 @@ function readSpanRows(
        (SELECT * FROM ${wanted} AND (span_id, received_at, log_records) IN (${fitting}) ${newest})
      ORDER BY start_unix_nano, span_id`,
     { ...trace, spanIds: spanIds.join(''), bytesMax },
-    { max_memory_usage: memoryMax, max_block_size: String(Math.max(rowsTogetherMin, spanIds.length)) },
+    {
+      ...(memory === 'all' ? {} : { max_memory_usage: memoryMax }),
+      max_block_size: String(Math.max(rowsTogetherMin, spanIds.length)),
+    },
   );
 }
 

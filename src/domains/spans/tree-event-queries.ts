@@ -37,8 +37,8 @@ const spanBytesMax = eventsMax * (4 * eventNameCharsMax + 64);
 /** The spans of one statement. ClickHouse holds their shown events. A parameter may have 128 KiB. */
 const group = { bytesMax: 128 * 1024 * 1024, lengthMax: 8_000 };
 
-/** Bytes of stored events that ClickHouse reads at once, and rows. */
-const block = { bytesMax: 16 * 1024 * 1024, rowsMin: 16, rowsMax: 8_192 } as const;
+/** Bytes of stored events that ClickHouse reads at once, but at least one row, and rows. */
+const block = { bytesMax: 16 * 1024 * 1024, rowsMax: 8_192 } as const;
 
 const reader = rowReader({ ...pick(spanFields, ['spanId']), events: eventsFrom('events') });
 const none: Events = [];
@@ -51,7 +51,8 @@ interface SpanToRead {
 
 /**
  * Reads the events of the spans of a tree, each as last received, and returns the spans with them: the first ones, as
- * many as the limits of bytes allow. ClickHouse never holds the events of a span as they are stored.
+ * many as the limits of bytes allow. Of the events as they are stored, ClickHouse holds those of one block.
+ * @throws TooLargeError when they take too much memory
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function withEvents<Row extends SpanToRead>(
@@ -81,7 +82,7 @@ export async function withEvents<Row extends SpanToRead>(
 function readEvents(clickhouse: ClickHouse, trace: TraceKey, spans: readonly SpanToRead[]) {
   const largest = spans.reduce((most, { eventsBytes }) => Math.max(most, eventsBytes), 1);
   // Otherwise ClickHouse chooses the number by the rows of all tenants.
-  const rowsTogether = Math.max(block.rowsMin, Math.min(block.rowsMax, Math.floor(block.bytesMax / largest)));
+  const rowsTogether = Math.max(1, Math.min(block.rowsMax, Math.floor(block.bytesMax / largest)));
   const wanted = `spans PREWHERE ${ofTrace} AND span_id IN reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))')`;
   return rowsOf(
     clickhouse,
