@@ -22,6 +22,7 @@ import { partKind } from '../domains/parts/index.ts';
 import { promptKind } from '../domains/prompts/index.ts';
 import {
   admitRequest,
+  chargeWritten,
   exportQuotaMetrics,
   feedbackTokenChecks,
   Limiter,
@@ -139,7 +140,10 @@ export function createApiProcess(config: Config): ApiProcess {
     audit: { postgres, cursorSecret },
     apiKeys: { postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret },
     parts: { postgres, invalidations, threads, cursorSecret, cache: parts },
-    prompts: { postgres, longWork, invalidations, threads, cursorSecret, cache: prompts, changed: recordPromptEvents },
+    prompts: {
+      ...{ postgres, longWork, invalidations, limiter, threads, cursorSecret },
+      ...{ cache: prompts, changed: recordPromptEvents },
+    },
     pricing: { postgres },
     webhooks: { postgres, cursorSecret, apiKeyPepper: config.apiKeyPepper, policy: config.webhookTargets },
     rendering,
@@ -171,6 +175,10 @@ export function createApiProcess(config: Config): ApiProcess {
           setHeaders: (headers) => setHeaders(response, headers),
         },
       );
+    },
+    admitBody: async ({ rateClass, metered }, principal, bytes) => {
+      if (rateClass !== 'write' || metered === false) return;
+      await chargeWritten({ limiter }, limitedWorkspaceOf(principal), bytes);
     },
     idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     whyStuck: (lane) => whyStuck(probes, lane),

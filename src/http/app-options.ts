@@ -30,6 +30,11 @@ export interface AppOptions<P> {
    */
   admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
   /**
+   * Applies quotas to a JSON body of this many bytes that has arrived. Runs before its handler. A raw endpoint applies
+   * them itself.
+   */
+  admitBody?: (endpoint: Endpoint<P>, principal: P | undefined, bytes: number) => Promise<void>;
+  /**
    * Returns the name under which a request shares this process: a workspace or another name. Called
    * after `authorize`. Without it, all requests share one name.
    */

@@ -72,7 +72,7 @@ export interface Contract<A extends Access = Access> {
   tag: string;
   access: A;
   rateClass: RateClass;
-  /** False if the monthly quotas do not apply to a request of the class `ingest`. */
+  /** False if no monthly quota counts the body: it is not kept, or its handler counts it. */
   metered?: false;
   /** The lane in which its handler runs. Default: by `rateClass`, see `RequestLanes`. */
   lane?: LaneName;

@@ -153,7 +153,7 @@ function isAbort(error: unknown): boolean {
 function onceFor<P>(
   req: Request,
   endpoint: Endpoint<P>,
-  { idempotency, lanes, logger }: RouteOptions<P>,
+  { idempotency, lanes, logger, admitBody }: RouteOptions<P>,
   { call, sharer, body: held }: { call: CommonCall<P>; sharer: string; body: RequestBody },
 ): RawCall<P>['once'] {
   const { params, query, principal, requestId } = call;
@@ -162,6 +162,7 @@ function onceFor<P>(
       // Answers to other writes were sent while the body arrived and the request waited.
       lanes.requireAnswersRead(endpoint, sharer);
       await call.recheck();
+      if (held.bytes > 0) await admitBody?.(endpoint, call.principal, held.bytes);
       const result = await handle();
       await heavyTurn(sharer);
       return result;

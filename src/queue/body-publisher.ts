@@ -9,22 +9,22 @@ import { type AwaitedBody, readOutcomes } from './body-outcomes.ts';
 import { connectRequestQueue } from './connect-queue.ts';
 import { dropBody, forgetJob } from './drop-body.ts';
 import { barrierMsMax, DurabilityBarrier, isWrittenWithAnswer } from './durability-barrier.ts';
-import { giveBackSpans } from './give-back-spans.ts';
+import { giveBackUnits } from './give-back-units.ts';
 import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog, retryOptions } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
 import { LaneSchedule } from './lane-schedule.ts';
 import { RedisClock } from './redis-clock.ts';
-import { addStoreBody, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
+import { addStoreBody, type BodyMeter, readStoredBody, type StoredBody } from './store-body-script.ts';
 import { examineUnfinished, readNextTurnS } from './unfinished-receipt.ts';
 
 export type { AwaitedBody } from './body-outcomes.ts';
-export type { SpanMeter } from './store-body-script.ts';
+export type { BodyMeter } from './store-body-script.ts';
 
 export interface BodyPublisher {
   /**
-   * Stores the body and its job in one MULTI. Counts its spans on `meter`, unless the job was
-   * already known (`duplicate`) or there is no meter. Resolves after Redis has passed everything to
+   * Stores the body and its job in one MULTI. Counts it on `meters`, unless the job was
+   * already known (`duplicate`). Resolves after Redis has passed everything to
    * the kernel.
    * @returns `backlog`: what the workspace has waiting, including this body; the cost is that
    * in the lane of the body
@@ -35,7 +35,7 @@ export interface BodyPublisher {
     jobId: string,
     body: Buffer,
     payload: IngestBodyPayload,
-    meter: SpanMeter | undefined,
+    meters?: readonly BodyMeter[],
   ): Promise<{ duplicate: boolean; backlog: WorkspaceBacklog }>;
   /**
    * Returns what a workspace has waiting. The cost is that of the lane where it is larger.
@@ -110,7 +110,7 @@ export function createBodyPublisher(
     jobId: string,
     body: Buffer,
     payload: IngestBodyPayload,
-    meter: SpanMeter | undefined,
+    meters: readonly BodyMeter[],
   ): Promise<StoredBody> {
     baseS ??= await readBase(redis);
     const usedBaseS = baseS;
@@ -124,7 +124,7 @@ export function createBodyPublisher(
       body: bodyKey(payload.projectId, jobId),
       backlog: backlogKey(workspaceId),
     };
-    addStoreBody(transaction, { keys, body, meter, share, receivedAtMs: payload.receivedAtMs, workspaceId });
+    addStoreBody(transaction, { keys, body, meters, share, receivedAtMs: payload.receivedAtMs, workspaceId });
     const [nextDueS] = await Promise.all([nextDue[share.lane](), knowBacklog(workspaceId, share.lane, nowMs)]);
     const { priority, delayS } = schedule.turnOf(workspaceId, share, { nowMs, baseS, nextDueS });
     const data = { ...payload, delayS };
@@ -147,13 +147,13 @@ export function createBodyPublisher(
     queue: lanes.ingest,
     queues,
     isolation,
-    async publish(jobId, body, payload, meter) {
+    async publish(jobId, body, payload, meters = []) {
       try {
-        const { duplicate, backlog } = await store(jobId, body, payload, meter);
+        const { duplicate, backlog } = await store(jobId, body, payload, meters);
         return { duplicate, backlog };
       } catch (error) {
         // Nobody waits for it: Redis may be away.
-        if (meter?.taken === true) giveBackSpans(redis, jobKeysOf(jobId), meter).catch(() => undefined);
+        giveBackUnits(redis, jobKeysOf(jobId), meters).catch(() => undefined);
         throw notQueued(error);
       }
     },

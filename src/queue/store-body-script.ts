@@ -5,48 +5,52 @@ import { backlogKeptS } from './job-catalog.ts';
 
 /**
  * Stores the body only if its job is not known, so that a resend of a finished body leaves nothing
- * behind. In the same script it counts the spans: a new body adds ARGV[2], a duplicate adds
- * ARGV[3], which gives back the spans taken for it earlier. A new body is added to the backlog of
- * its workspace, and to the minute of its receipt there.
+ * behind. A new body is added to the backlog of its workspace, and to the minute of its receipt there. In the same
+ * script it is counted: each of the keys after the first five is a counter with four arguments after the first seven:
+ * what a new body adds, what a duplicate adds (it gives back what was taken for it earlier), the minute or '', and the
+ * expiry.
  * Answers whether it is a duplicate, the backlog with the traces on the list of summaries, and the base time of the lanes.
  */
 const storeBodyLua = `
 local duplicate = redis.call('EXISTS', KEYS[1])
-local change = tonumber(duplicate == 1 and ARGV[3] or ARGV[2])
-if change ~= 0 then
-  local total = redis.call('HINCRBY', KEYS[3], 'total', change)
-  redis.call('HINCRBY', KEYS[3], ARGV[4], change)
-  if total == change then redis.call('EXPIREAT', KEYS[3], ARGV[5]) end
+for i = 6, #KEYS do
+  local a = i * 4 - 16
+  local change = tonumber(ARGV[a + duplicate])
+  if change ~= 0 then
+    local total = redis.call('HINCRBY', KEYS[i], 'total', change)
+    if ARGV[a + 2] ~= '' then redis.call('HINCRBY', KEYS[i], ARGV[a + 2], change) end
+    if total == change then redis.call('EXPIREAT', KEYS[i], ARGV[a + 3]) end
+  end
 end
-local base = redis.call('GET', KEYS[5])
+local base = redis.call('GET', KEYS[4])
 if not base then
   base = redis.call('TIME')[1]
-  redis.call('SET', KEYS[5], base)
+  redis.call('SET', KEYS[4], base)
 end
-local listed = ${listedTraceBytes} * tonumber(redis.call('HGET', KEYS[6], ARGV[11]) or 0)
+local listed = ${listedTraceBytes} * tonumber(redis.call('HGET', KEYS[5], ARGV[7]) or 0)
 if duplicate == 1 then
-  local known = redis.call('HMGET', KEYS[4], 'bytes', ARGV[7])
+  local known = redis.call('HMGET', KEYS[3], 'bytes', ARGV[3])
   return {1, tonumber(known[1] or 0) + listed, tonumber(known[2] or 0), tonumber(base)}
 end
 redis.call('SET', KEYS[2], ARGV[1])
-local bytes = redis.call('HINCRBY', KEYS[4], 'bytes', ARGV[6])
-local cost = redis.call('HINCRBY', KEYS[4], ARGV[7], ARGV[8])
-redis.call('HINCRBY', KEYS[4], ARGV[10], ARGV[6])
-redis.call('EXPIRE', KEYS[4], ARGV[9])
+local bytes = redis.call('HINCRBY', KEYS[3], 'bytes', ARGV[2])
+local cost = redis.call('HINCRBY', KEYS[3], ARGV[3], ARGV[4])
+redis.call('HINCRBY', KEYS[3], ARGV[6], ARGV[2])
+redis.call('EXPIRE', KEYS[3], ARGV[5])
 return {0, bytes + listed, cost, tonumber(base)}`;
 
 /**
- * Where the spans of a body are counted: in the hash `key`, in its fields `total` and `slot` (the
- * minute).
+ * Where something of a body is counted, its spans or its bytes: in the hash `key`, in its fields `total` and `slot`
+ * (the minute; '' for none).
  */
-export interface SpanMeter {
+export interface BodyMeter {
   key: string;
   slot: string;
   /** Expiry of the counter, in seconds since the epoch. */
   expiresAtS: number;
-  spans: number;
+  units: number;
   /**
-   * Whether the spans were counted when the quota was checked. Then a duplicate gives them back.
+   * Whether the units were counted when the quota was checked. Then a duplicate gives them back.
    */
   taken: boolean;
 }
@@ -54,7 +58,7 @@ export interface SpanMeter {
 export interface StoreBodyCommand {
   keys: { job: string; body: string; backlog: string };
   body: Buffer;
-  meter: SpanMeter | undefined;
+  meters: readonly BodyMeter[];
   share: BacklogShare;
   receivedAtMs: number;
   workspaceId: string;
@@ -72,11 +76,13 @@ export interface StoredBody {
  * the job script but not this one; then a job would be stored without its body.
  */
 export function addStoreBody(transaction: IRedisTransaction, command: StoreBodyCommand): void {
-  const { keys, body, meter, share, receivedAtMs, workspaceId } = command;
+  const { keys, body, meters, share, receivedAtMs, workspaceId } = command;
   const { lane, bytes, cost } = share;
   transaction.runCommand('eval', [
-    ...[storeBodyLua, 6, keys.job, keys.body, meter?.key ?? keys.body, keys.backlog, laneBaseKey, summaryTracesKey],
-    ...[body, ...meterArgs(meter), bytes, lane, cost, backlogKeptS, Math.floor(receivedAtMs / receiptMs), workspaceId],
+    ...[storeBodyLua, 5 + meters.length, keys.job, keys.body, keys.backlog, laneBaseKey, summaryTracesKey],
+    ...meters.map(({ key }) => key),
+    ...[body, bytes, lane, cost, backlogKeptS, Math.floor(receivedAtMs / receiptMs), workspaceId],
+    ...meters.flatMap(meterArgs),
   ]);
 }
 
@@ -86,8 +92,6 @@ export function readStoredBody(answer: unknown): StoredBody {
   return { duplicate: duplicate === 1, backlog: { bytes, cost }, baseS };
 }
 
-function meterArgs(meter: SpanMeter | undefined): (string | number)[] {
-  if (meter === undefined) return [0, 0, '', 0];
-  const { spans, taken, slot, expiresAtS } = meter;
-  return [taken ? 0 : spans, taken ? -spans : 0, slot, expiresAtS];
+function meterArgs({ units, taken, slot, expiresAtS }: BodyMeter): (string | number)[] {
+  return [taken ? 0 : units, taken ? -units : 0, slot, expiresAtS];
 }

@@ -3,7 +3,7 @@ import { connectRequestRedis, firstConnection, type Redis } from '../../src/stor
 import { newProject, type ProjectOfTest, type TestApi } from './api.ts';
 
 export interface QuotaWireLimit {
-  resource: 'spans' | 'optimization_runs';
+  resource: 'spans' | 'optimization_runs' | 'ingested_bytes' | 'written_bytes';
   limit: number | null;
   used: number;
   remaining: number | null;

@@ -41,33 +41,34 @@ function check(failing?: Error): Promise<void> {
 }
 
 const counts = (reached: readonly number[], failures: number) => [
-  ...['resource="spans",threshold="0.8"', 'resource="spans",threshold="1"'].map(
-    (labels, index) => `quota_thresholds_total{${labels},process="api"} ${reached[index]}`,
-  ),
-  ...['resource="optimization_runs",threshold="0.8"', 'resource="optimization_runs",threshold="1"'].map(
-    (labels, index) => `quota_thresholds_total{${labels},process="api"} ${reached[2 + index]}`,
+  ...['spans', 'optimization_runs', 'ingested_bytes', 'written_bytes'].flatMap((resource, index) =>
+    [0.8, 1].map((threshold, at) => {
+      const labels = `resource="${resource}",threshold="${threshold}",process="api"`;
+      return `quota_thresholds_total{${labels}} ${reached[2 * index + at]}`;
+    }),
   ),
   `quota_check_failures_total{process="api"} ${failures}`,
 ];
 
 test('metrics count each threshold of each quota once, and name no workspace', async () => {
-  expect(await quotaMetrics()).toEqual(counts([0, 0, 0, 0], 0));
+  expect(await quotaMetrics()).toEqual(counts([0, 0, 0, 0, 0, 0, 0, 0], 0));
   const month = monthOf(Date.now());
-  const quotas = { spans: 10, optimization_runs: 10 };
+  const quotas = { spans: 10, optimization_runs: 10, written_bytes: 1_000 };
   const [first, second] = [await limitedProject(api, { quotas }), await limitedProject(api, { quotas })];
   /** The usage is set each time, because a check also settles it with the stored spans, of which there are none. */
   const checkUsage = async (failing?: Error) => {
     await redis.hset(usageKey(first.workspaceId, 'spans', month), 'total', 9);
     await redis.hset(usageKey(second.workspaceId, 'spans', month), 'total', 10);
     await redis.hset(usageKey(second.workspaceId, 'optimization_runs', month), 'total', 8);
+    await redis.hset(usageKey(first.workspaceId, 'written_bytes', month), 'total', 1_000);
     await check(failing);
   };
   await checkUsage(new Error('the events cannot be stored'));
-  expect(await quotaMetrics()).toEqual(counts([0, 0, 0, 0], 1));
+  expect(await quotaMetrics()).toEqual(counts([0, 0, 0, 0, 0, 0, 0, 0], 1));
   await checkUsage();
   await checkUsage();
   const found = await quotaMetrics();
   const age = found.find((line) => line.startsWith('quota_check_age_seconds{process="api"} ')) ?? '';
-  expect(found).toEqual([...counts([2, 1, 1, 0], 1), age]);
+  expect(found).toEqual([...counts([2, 1, 1, 0, 0, 0, 1, 1], 1), age]);
   expect(Number(age.split(' ').at(-1))).toBeLessThan(60);
 });

@@ -4,6 +4,7 @@ import { listOf } from '../../http/pagination.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
+import type { Limiter } from '../quotas/index.ts';
 import type { TemplateThreads } from '../templates/index.ts';
 import {
   actingFor,
@@ -56,6 +57,7 @@ export interface PromptsDeps {
   longWork: Postgres;
   invalidations: Invalidations;
   threads: TemplateThreads;
+  limiter: Limiter;
   cursorSecret: string;
   /** Runs in the transaction of every change of a prompt. */
   changed: ChangeHook;

@@ -1,8 +1,8 @@
 import type { Headers } from '../../http/endpoint.ts';
 import { ExhaustedError } from '../../lib/errors.ts';
 import type { WorkspaceId } from '../../lib/ids.ts';
-import type { SpanMeter } from '../../queue/body-publisher.ts';
-import { limitsOf, type WorkspaceScope } from '../workspaces/index.ts';
+import type { BodyMeter } from '../../queue/body-publisher.ts';
+import { limitsOf, type QuotaName, type WorkspaceScope } from '../workspaces/index.ts';
 import { applyOutcome } from './admit-request.ts';
 import { quotaChecks, rateChecks } from './checks-of.ts';
 import type { LimitOutcome } from './limit-check.ts';
@@ -10,15 +10,26 @@ import type { Limiter } from './limiter.ts';
 import { refusalError } from './refusals.ts';
 import { usageEntry } from './usage.ts';
 
-/** The cost of a body as received. */
+/** The cost of a body. */
 export interface IngestCost {
   /** Undefined if the request is counted in another class. */
   requests: number | undefined;
+  /** As received. */
   bytes: number;
-  spans: number;
+  /** What is to be stored. */
+  stored: StoredCost;
   /** Whether a body without spans is refused too when the monthly spans are used up. */
   needsQuota?: boolean;
 }
+
+/** What of a body counts for the month. */
+export interface StoredCost {
+  spans: number;
+  /** After decompression, with the copies of resources and scopes that its spans or log records are stored with. */
+  bytes: number;
+}
+
+export const nothingStored: StoredCost = { spans: 0, bytes: 0 };
 
 /** What is charged. */
 export interface IngestCharge {
@@ -37,9 +48,9 @@ export interface IngestCaller {
 }
 
 /**
- * Checks all ingestion limits and the monthly spans together, in one round trip; none if all are
- * unlimited. Resolves to how the spans are metered when their body is published, or to undefined for a
- * body that was received before: its spans are in the quota.
+ * Checks all ingestion limits and the monthly quotas together, in one round trip; none if all are
+ * unlimited. Resolves to how the body is metered when it is published: not at all if it was received before, because
+ * it is in the quotas.
  * @throws RateLimitedError or ExhaustedError when a limit is exceeded
  * @throws UnavailableError when Redis is unavailable
  */
@@ -47,16 +58,18 @@ export async function chargeIngest(
   { limiter }: { limiter: Limiter },
   { workspaceId, limited, setHeaders }: IngestCaller,
   { cost, receivedAtMs, wasReceived }: IngestCharge,
-): Promise<SpanMeter | undefined> {
-  const { key, slot, expiresAtS } = usageEntry(workspaceId, 'spans', receivedAtMs);
-  if (limited === undefined) return { key, slot, expiresAtS, spans: cost.spans, taken: false };
+): Promise<BodyMeter[]> {
+  if (limited === undefined) return bodyMeters(workspaceId, cost.stored, receivedAtMs);
   const limits = limitsOf(limited);
   const rates = rateChecks(limited, limits, {
     ...(cost.requests !== undefined && { ingest: cost.requests }),
     ingest_bytes: cost.bytes,
-    ingest_spans: cost.spans,
+    ingest_spans: cost.stored.spans,
   });
-  const quotas = quotaChecks(limited, limits, { quota: 'spans', cost: cost.spans, receivedAtMs });
+  const quotas = [
+    ...quotaChecks(limited, limits, { quota: 'spans', cost: cost.stored.spans, receivedAtMs }),
+    ...quotaChecks(limited, limits, { quota: 'ingested_bytes', cost: cost.stored.bytes, receivedAtMs }),
+  ];
   if (rates.length > 0 || quotas.length > 0) {
     const outcome = await limiter.check([...rates, ...quotas]);
     try {
@@ -68,14 +81,29 @@ export async function chargeIngest(
       if (!isResend) throw error;
       // The next resend is not refused before its body is known. The refused check took nothing from the rates.
       limiter.forget(quotas);
-      if (rates.length === 0 || outcome.granted) return undefined;
+      if (rates.length === 0 || outcome.granted) return [];
       const again = await limiter.check(rates);
       if (!again.granted) await chargeRequest(limiter, limited, cost.requests);
       applyOutcome(again, rates, setHeaders);
-      return undefined;
+      return [];
     }
   }
-  return { key, slot, expiresAtS, spans: cost.spans, taken: quotas.length > 0 };
+  const taken = new Set(quotas.map(({ key }) => key));
+  return bodyMeters(workspaceId, cost.stored, receivedAtMs, taken);
+}
+
+/** Returns how a body is metered when it is published. `taken` names the counters that have counted it already. */
+export function bodyMeters(
+  workspaceId: WorkspaceId,
+  { spans, bytes }: StoredCost,
+  receivedAtMs: number,
+  taken: ReadonlySet<string> = new Set(),
+): BodyMeter[] {
+  const meterOf = (quota: QuotaName, units: number) => {
+    const entry = usageEntry(workspaceId, quota, receivedAtMs);
+    return { ...entry, units, taken: taken.has(entry.key) };
+  };
+  return [meterOf('spans', spans), meterOf('ingested_bytes', bytes)];
 }
 
 /**
@@ -88,11 +116,12 @@ async function chargeRequest(limiter: Limiter, workspace: WorkspaceScope, reques
   await limiter.check(rates).catch(() => undefined);
 }
 
-/** @throws ExhaustedError when not a single unit of a quota is left */
+/** @throws ExhaustedError when not a single unit of a quota is left that the body costs nothing of */
 function requireQuota({ results }: LimitOutcome): void {
   for (const result of results) {
     const { check, remaining } = result;
-    if (check.kind === 'quota' && remaining < 1) throw refusalError({ ...result, check: { ...check, cost: 1 } });
+    if (check.kind === 'quota' && check.cost === 0 && remaining < 1)
+      throw refusalError({ ...result, check: { ...check, cost: 1 } });
   }
 }
 

@@ -50,7 +50,7 @@ for i, key in ipairs(KEYS) do
     end
   elseif granted == 1 and cost > 0 then
     level = redis.call('HINCRBY', key, 'total', cost)
-    redis.call('HINCRBY', key, ARGV[a - 1], cost)
+    if ARGV[a - 1] ~= '' then redis.call('HINCRBY', key, ARGV[a - 1], cost) end
     if level == cost then redis.call('EXPIREAT', key, ARGV[a]) end
   end
   answer[#answer + 1] = math.floor(limit - level)

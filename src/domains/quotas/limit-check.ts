@@ -11,7 +11,7 @@ export interface RateCheck {
 
 /**
  * A check on a counter that may not exceed `limit`. `slot` is the field of the counter that the cost
- * is added to.
+ * is added to as well; '' for none.
  */
 export interface QuotaCheck {
   kind: 'quota';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { type RateLimitName, rateLimitNames } from '../workspaces/index.ts';
+import { quotaNames, type RateLimitName, rateLimitNames } from '../workspaces/index.ts';
 import { rateWindowMs } from './checks-of.ts';
 import type { QuotaReport, QuotaUse } from './report-quota.ts';
+import { quotaUnits } from './usage.ts';
 
 const limit = z.int().nullable().meta({ description: 'Null means unlimited' });
 
@@ -12,8 +13,8 @@ export const quotaSchema = z
     period: z.object({ start: z.iso.datetime(), end: z.iso.datetime(), resets_at: z.iso.datetime() }),
     limits: z.array(
       z.object({
-        resource: z.enum(['spans', 'optimization_runs']),
-        unit: z.enum(['span', 'run']),
+        resource: z.enum(quotaNames),
+        unit: z.enum(quotaUnits),
         limit,
         used: z.int(),
         remaining: limit,
@@ -75,7 +76,7 @@ export function quotaToWire({ workspace, limits, month, quotas, ratesLeft }: Quo
 function useToWire({ quota, limit, used, projected }: QuotaUse): QuotaWire['limits'][number] {
   return {
     resource: quota,
-    unit: quota === 'spans' ? 'span' : 'run',
+    unit: quotaUnits[quota],
     limit,
     used,
     remaining: limit === null ? null : Math.max(0, limit - used),

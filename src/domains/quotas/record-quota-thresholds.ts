@@ -4,7 +4,7 @@ import type { Redis } from '../../stores/redis/client.ts';
 import { countsKeys, usageKey } from '../../stores/redis/names.ts';
 import { findWorkspaces, limitsOf, type QuotaName, quotaNames, type WorkspaceScope } from '../workspaces/index.ts';
 import { insertQuotaAlert } from './metered-workspace-store.ts';
-import type { Month } from './usage.ts';
+import { type Month, quotaUnits } from './usage.ts';
 
 export const quotaThresholds = [0.8, 1] as const;
 
@@ -77,7 +77,7 @@ function record(
     if (!isNew) return false;
     await quotaReached(transaction, {
       workspace_id: workspace.id,
-      unit: resource === 'spans' ? 'span' : 'run',
+      unit: quotaUnits[resource],
       ...reached,
       period_start: periodStart.toISOString(),
       resets_at: new Date(month.endMs).toISOString(),

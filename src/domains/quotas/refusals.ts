@@ -1,12 +1,14 @@
 import { type AppError, ExhaustedError, RateLimitedError } from '../../lib/errors.ts';
 import type { LimitResult, QuotaCheck, RateCheck } from './limit-check.ts';
-import { monthOf } from './usage.ts';
+import { monthEndMs } from './usage.ts';
 
 const units: Readonly<Record<string, string>> = {
   ingest_bytes: 'bytes',
   ingest_spans: 'spans',
   spans: 'spans',
   optimization_runs: 'optimization runs',
+  ingested_bytes: 'ingested bytes',
+  written_bytes: 'written bytes',
   webhook: 'events',
 };
 
@@ -29,8 +31,8 @@ function rateRefusal({ name, cost, limit, windowMs }: RateCheck, retryMs: number
   );
 }
 
-function quotaRefusal({ name, cost, limit, slot }: QuotaCheck, used: number): ExhaustedError {
-  const resetsAt = new Date(monthOf(Number(slot) * 60_000).endMs).toISOString();
+function quotaRefusal({ name, cost, limit, expiresAtS }: QuotaCheck, used: number): ExhaustedError {
+  const resetsAt = new Date(monthEndMs({ expiresAtS })).toISOString();
   return new ExhaustedError(
     'quota_exceeded',
     `The workspace has used ${used} of its ${limit} ${units[name]} for this month. ` +

@@ -33,9 +33,18 @@ const slotMs = 60_000;
 /** A counter is kept this long after its month, because it may still be read. */
 const keptMs = 7 * 86_400_000;
 
+/** The unit of each monthly quota. */
+export const quotaUnits = {
+  spans: 'span',
+  optimization_runs: 'run',
+  ingested_bytes: 'byte',
+  written_bytes: 'byte',
+} as const satisfies Record<QuotaName, string>;
+
 /**
- * Where the use of a workspace in a month is counted: a hash of `total` and of the units per minute
- * (`slot`) since it was last settled with the stored data, see `settle-monthly-usage.ts`.
+ * Where the use of a workspace in a month is counted: a hash of `total` and, of spans, of the units per minute
+ * (`slot`) since it was last settled with the stored data, see `settle-monthly-usage.ts`. Other quotas are not settled:
+ * their slot is ''.
  */
 export interface UsageEntry {
   key: string;
@@ -48,7 +57,7 @@ export function usageEntry(workspaceId: string, quota: QuotaName, receivedAtMs: 
   const month = monthOf(receivedAtMs);
   return {
     key: usageKey(workspaceId, quota, month),
-    slot: String(slotNumber(receivedAtMs)),
+    slot: quota === 'spans' ? String(slotNumber(receivedAtMs)) : '',
     expiresAtS: counterExpiryS(month),
   };
 }
@@ -61,6 +70,11 @@ export function slotNumber(atMs: number): number {
 /** Returns when a slot begins, in milliseconds since the epoch. */
 export function slotStartMs(slot: number): number {
   return slot * slotMs;
+}
+
+/** Returns the end of the month of a counter from its expiry, in milliseconds since the epoch. */
+export function monthEndMs({ expiresAtS }: Pick<UsageEntry, 'expiresAtS'>): number {
+  return expiresAtS * 1_000 - keptMs;
 }
 
 /** Returns when the counters of a month expire, in seconds since the epoch. */

@@ -26,7 +26,9 @@ export const planOverridesSchema = z
         analytics: limit,
       })
       .optional(),
-    quotas: z.strictObject({ spans: limit, optimization_runs: limit }).optional(),
+    quotas: z
+      .strictObject({ spans: limit, optimization_runs: limit, ingested_bytes: limit, written_bytes: limit })
+      .optional(),
     retention_days: z.int().min(0).max(retentionDaysMax).optional(),
   })
   .meta({ id: 'PlanOverrides' });

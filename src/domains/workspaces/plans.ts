@@ -16,7 +16,7 @@ export const rateLimitNames = [
 export type RateLimitName = (typeof rateLimitNames)[number];
 
 /** Limits per calendar month (UTC). */
-export const quotaNames = ['spans', 'optimization_runs'] as const;
+export const quotaNames = ['spans', 'optimization_runs', 'ingested_bytes', 'written_bytes'] as const;
 export type QuotaName = (typeof quotaNames)[number];
 
 /** Null is unlimited. Retention is in days from the time of receipt; 0 keeps spans forever. */
@@ -27,10 +27,13 @@ export interface PlanLimits {
 }
 
 const mebibyte = 1024 * 1024;
+const gibibyte = 1024 * mebibyte;
 
 /**
  * All plans, from lowest to highest. On `free` the spans per minute allow two requests of the
- * maximum size (10,000 spans). In every plan it takes at least a few minutes to use up a month.
+ * maximum size (10,000 spans). In every plan it takes at least a few minutes to use up a month. The bytes of a month
+ * bound what a workspace may store. Those of bodies allow 100 to 200 KiB for each span; those of other writes are kept
+ * in Postgres, where prompts never expire.
  */
 export const plans = {
   free: {
@@ -43,7 +46,7 @@ export const plans = {
       render: 6_000,
       analytics: 60,
     },
-    quotas: { spans: 50_000, optimization_runs: 20 },
+    quotas: { spans: 50_000, optimization_runs: 20, ingested_bytes: 10 * gibibyte, written_bytes: gibibyte },
     retentionDays: 30,
   },
   pro: {
@@ -56,7 +59,7 @@ export const plans = {
       render: 30_000,
       analytics: 300,
     },
-    quotas: { spans: 1_000_000, optimization_runs: 500 },
+    quotas: { spans: 1_000_000, optimization_runs: 500, ingested_bytes: 100 * gibibyte, written_bytes: 10 * gibibyte },
     retentionDays: 90,
   },
   team: {
@@ -69,7 +72,12 @@ export const plans = {
       render: 120_000,
       analytics: 1_000,
     },
-    quotas: { spans: 10_000_000, optimization_runs: 5_000 },
+    quotas: {
+      spans: 10_000_000,
+      optimization_runs: 5_000,
+      ingested_bytes: 1_024 * gibibyte,
+      written_bytes: 100 * gibibyte,
+    },
     retentionDays: 365,
   },
   enterprise: {
@@ -82,7 +90,7 @@ export const plans = {
       render: null,
       analytics: null,
     },
-    quotas: { spans: null, optimization_runs: null },
+    quotas: { spans: null, optimization_runs: null, ingested_bytes: null, written_bytes: null },
     retentionDays: 0,
   },
 } as const satisfies Record<string, PlanLimits>;

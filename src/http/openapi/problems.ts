@@ -39,6 +39,7 @@ function codesOf(contract: Contract): ProblemCode[] {
   if (params?.shape.project_id) codes.push('project_not_found');
   if (params?.shape.workspace_id) codes.push('workspace_not_found');
   if (query?.shape.cursor) codes.push('invalid_cursor', 'cursor_mismatch');
+  if (body && rateClass === 'write') codes.push('quota_exceeded');
   if (body) codes.push(...bodyCodes);
   else if (method !== 'GET') codes.push('body_too_large', 'unsupported_content_encoding');
   if ((conditional && method !== 'GET') || changesUntagged(contract))

@@ -94,9 +94,12 @@ export function webhookRateKey(provider: string): string {
   return `promptlane:rate:webhook:${provider}`;
 }
 
-/** Returns the key of a monthly counter. A month is named like `2026-11`. */
+/**
+ * Returns the key of a monthly counter. A month is named like `2026-11`. Spans and ingested bytes are counted
+ * with the bodies.
+ */
 export function usageKey(workspaceId: string, quota: string, month: { name: string }): string {
-  return `${slotOf(workspaceId, quota === 'spans')}:usage:${quota}:${month.name}`;
+  return `${slotOf(workspaceId, quota === 'spans' || quota === 'ingested_bytes')}:usage:${quota}:${month.name}`;
 }
 
 /** Matches the {@link usageKey} of every workspace for a quota, or for all quotas with `*`; for SCAN. */

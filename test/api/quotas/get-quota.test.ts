@@ -1,9 +1,19 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectProblem, newProject, startApi, type TestApi } from '../../support/api.ts';
+import {
+  type Answer,
+  expectProblem,
+  newProject,
+  type ProjectOfTest,
+  startApi,
+  type TestApi,
+} from '../../support/api.ts';
 import { getQuota, limitedProject, override, spanQuota } from '../../support/limits.ts';
-import { encodeSpans } from '../../support/otlp-encode.ts';
-import { aSpan } from '../../support/spans.ts';
-import { postTraces } from '../../support/traces.ts';
+import { postSignal } from '../../support/logs.ts';
+import { encodeLogRecords, encodeSpans, encodeTraces } from '../../support/otlp-encode.ts';
+import { postExecution } from '../../support/post-execution.ts';
+import { aSpan, newSpanId, newTraceId, nowNano } from '../../support/spans.ts';
+import { contentTypes, postTraces } from '../../support/traces.ts';
 import { until } from '../../support/until.ts';
 
 let api: TestApi;
@@ -50,6 +60,26 @@ describe('200', () => {
         hard: true,
         projected: 0,
       },
+      {
+        resource: 'ingested_bytes',
+        unit: 'byte',
+        limit: 10 * 1024 ** 3,
+        used: 0,
+        remaining: 10 * 1024 ** 3,
+        used_ratio: 0,
+        hard: true,
+        projected: 0,
+      },
+      {
+        resource: 'written_bytes',
+        unit: 'byte',
+        limit: 1024 ** 3,
+        used: 0,
+        remaining: 1024 ** 3,
+        used_ratio: 0,
+        hard: true,
+        projected: 0,
+      },
     ]);
     const rate = (name: string, unit: string, limit: number) => ({
       class: name,
@@ -92,7 +122,10 @@ describe('200', () => {
 
   test('is of the overrides in force, within a second of their change', async () => {
     const project = await limitedProject(api, { quotas: { spans: 5 }, retention_days: 3 }, 'free');
-    expect(await getQuota(api, project)).toMatchObject({ limits: [{ limit: 5 }, { limit: 20 }], retention_days: 3 });
+    expect(await getQuota(api, project)).toMatchObject({
+      limits: [{ limit: 5 }, { limit: 20 }, {}, {}],
+      retention_days: 3,
+    });
     await override(api, project, { quotas: { spans: null } });
     await until('the change', 1_000, async () => (await spanQuota(api, project)).limit === null);
   });
@@ -134,6 +167,104 @@ describe('the quota of spans', () => {
     const body = Buffer.from(encodeSpans('protobuf', [good, { ...aSpan(), traceId: '00'.repeat(16) }]));
     expect((await postTraces(api, project.key, body)).status).toBe(200);
     expect((await spanQuota(api, project)).used).toBe(1);
+  });
+});
+
+describe('the quota of ingested bytes', () => {
+  const protobuf = { 'Content-Type': contentTypes.protobuf };
+  const bytesOf = async (project: ProjectOfTest) =>
+    (await getQuota(api, project)).limits.find(({ resource }) => resource === 'ingested_bytes');
+
+  test.each([
+    ['limited', 'free'],
+    ['unlimited', 'enterprise'],
+  ] as const)('counts a body after decompression, once however often it comes, %s', async (_, plan) => {
+    const project = await newProject(api, plan);
+    const body = bodyOf(1);
+    for (let sent = 0; sent < 3; sent++) {
+      const answer = await postTraces(api, project.key, gzipSync(body), { ...protobuf, 'Content-Encoding': 'gzip' });
+      expect(answer.status).toBe(200);
+    }
+    expect(await bytesOf(project)).toMatchObject({ unit: 'byte', used: body.length });
+  });
+
+  test('counts the copies of a resource that spans are stored with', async () => {
+    const project = await newProject(api);
+    const attributes = { 'host.name': 'x'.repeat(100_000) };
+    const spans = Array.from({ length: 10 }, () => aSpan());
+    const body = encodeTraces('protobuf', [{ resource: { attributes }, scopeSpans: [{ spans }] }]);
+    expect((await postTraces(api, project.key, Buffer.from(body))).status).toBe(200);
+    const { used = 0 } = (await bytesOf(project)) ?? {};
+    expect(used).toBeGreaterThan(1_000_000);
+    expect(used).toBeLessThan(1_200_000);
+  });
+
+  test('refuses spans, log records and executions that exceed it, and counts nothing of them', async () => {
+    const project = await limitedProject(api, { quotas: { ingested_bytes: 2_000 } });
+    const first = bodyOf(1);
+    expect((await postTraces(api, project.key, first)).status).toBe(200);
+    const records = [{ timeUnixNano: nowNano(), body: 'x'.repeat(2_000), traceId: newTraceId(), spanId: newSpanId() }];
+    const logs = Buffer.from(encodeLogRecords('protobuf', records));
+    const execution = await postExecution(api, project, { name: 'a', input: 'x'.repeat(2_000) });
+    for (const { status } of [
+      await postTraces(api, project.key, bodyOf(100)),
+      await postSignal(api, 'logs', project.key, logs, protobuf),
+      execution,
+    ]) {
+      expect(status).toBe(402);
+    }
+    const problem = expectProblem(execution as Answer<unknown>, 402, 'quota_exceeded');
+    expect(problem).toMatchObject({ resource: 'ingested_bytes', limit: 2_000, used: first.length });
+    expect(await bytesOf(project)).toMatchObject({ used: first.length, limit: 2_000 });
+    expect((await spanQuota(api, project)).used).toBe(1);
+  });
+
+  test('counts log records, which no quota of spans counts', async () => {
+    const project = await newProject(api, 'free');
+    const records = [{ timeUnixNano: nowNano(), body: 'a log record', traceId: newTraceId(), spanId: newSpanId() }];
+    const logs = Buffer.from(encodeLogRecords('protobuf', records));
+    expect((await postSignal(api, 'logs', project.key, logs, protobuf)).status).toBe(200);
+    expect((await bytesOf(project))?.used).toBe(logs.length);
+    expect((await spanQuota(api, project)).used).toBe(0);
+  });
+});
+
+describe('the quota of written bytes', () => {
+  const writtenOf = async (project: ProjectOfTest) =>
+    (await getQuota(api, project)).limits.find(({ resource }) => resource === 'written_bytes');
+  const prompt = (name: string) => ({ name, type: 'text', template: 'x'.repeat(1_000) });
+  const create = (project: ProjectOfTest, name: string) =>
+    api.call('createPrompt', { params: { project_id: project.id }, key: project.key, body: prompt(name) });
+
+  test('counts the bodies of writes, also when a plan has no limit', async () => {
+    const project = await newProject(api);
+    for (const name of ['one', 'two']) expect((await create(project, name)).status).toBe(201);
+    const used = ['one', 'two'].reduce((sum, name) => sum + JSON.stringify(prompt(name)).length, 0);
+    expect(await writtenOf(project)).toMatchObject({ unit: 'byte', used, limit: null });
+  });
+
+  test('refuses writes that exceed it, also imports, and no reads', async () => {
+    const project = await limitedProject(api, { quotas: { written_bytes: 2_000 } });
+    expect((await create(project, 'one')).status).toBe(201);
+    const problem = expectProblem(await create(project, 'two'), 402, 'quota_exceeded');
+    expect(problem).toMatchObject({ resource: 'written_bytes', limit: 2_000 });
+    const other = await newProject(api);
+    expect((await create(other, 'three')).status).toBe(201);
+    const lines = await api.call('exportPrompts', { params: { project_id: other.id }, key: other.key });
+    const imported = await fetch(`${api.url}/api/projects/${project.id}/prompts/import`, {
+      method: 'POST',
+      headers: { 'X-API-Key': project.key, 'Content-Type': 'application/x-ndjson' },
+      body: lines.text,
+    });
+    expect([imported.status, await imported.json()]).toMatchObject([402, { code: 'quota_exceeded' }]);
+    const options = { params: { project_id: project.id }, key: project.key };
+    expect((await api.call('listPrompts', options)).status).toBe(200);
+  });
+
+  test('does not count executions, whose bytes are ingested', async () => {
+    const project = await limitedProject(api, { quotas: { written_bytes: 10 } });
+    expect((await postExecution(api, project, { name: 'a' })).status).toBe(202);
+    expect((await writtenOf(project))?.used).toBe(0);
   });
 });
 

@@ -133,7 +133,7 @@ describe('what comes between two looks at Redis', () => {
         kept: async () => {
           charged.push(jobId);
           if (!isWithinQuota) throw new RateLimitedError('rate_limited', 'Over the rate.');
-          return undefined;
+          return [];
         },
         refused: async () => charged.push(`the bytes of ${jobId}`),
       });

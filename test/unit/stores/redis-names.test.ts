@@ -19,9 +19,10 @@ const together: Record<string, string[]> = {
     names.memoryReserveKey,
     ...[...ingestLanes, jobCatalog.isolateBody.queue].map((queue) => `${names.queuePrefix(queue)}:${queue}:b_1`),
   ],
-  'the limits of ingestion and the quota of spans': [
+  'the limits of ingestion and the quotas of spans and bytes': [
     ...['ingest', 'ingest_bytes', 'ingest_spans'].map((rate) => names.rateKey(workspace, rate)),
     names.usageKey(workspace, 'spans', month),
+    names.usageKey(workspace, 'ingested_bytes', month),
     names.bodyKey(project, 'b_1'),
   ],
   'the list of summaries and a job': [
@@ -55,7 +56,10 @@ describe('the names of keys in Redis', () => {
       expect(names.parseBodyKey(key)).toBeUndefined();
   });
 
-  test.each(['spans', 'optimization_runs'])('the workspace of a counter of %s is found by its key', (quota) => {
-    expect(names.workspaceOfUsageKey(names.usageKey(workspace, quota, month))).toBe(workspace);
-  });
+  test.each(['spans', 'optimization_runs', 'ingested_bytes'])(
+    'the workspace of a counter of %s is found by its key',
+    (quota) => {
+      expect(names.workspaceOfUsageKey(names.usageKey(workspace, quota, month))).toBe(workspace);
+    },
+  );
 });

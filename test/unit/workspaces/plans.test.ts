@@ -12,7 +12,7 @@ describe('the limits of a workspace', () => {
     const overrides = { rate_limits: { read: 5, ingest: null }, quotas: { spans: 0 }, retention_days: 3 };
     const limits = limitsOf({ plan: 'free', overrides });
     expect(limits.rateLimits).toEqual({ ...plans.free.rateLimits, read: 5, ingest: null });
-    expect(limits.quotas).toEqual({ spans: 0, optimization_runs: 20 });
+    expect(limits.quotas).toEqual({ ...plans.free.quotas, spans: 0 });
     expect(limits.retentionDays).toBe(3);
     expect(plans.free.rateLimits.read).toBe(300);
   });

@@ -44,6 +44,7 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
     tag: 'executions',
     access: { scope: 'executions:write' },
     rateClass: 'write',
+    metered: false,
     // `Admission` bounds this endpoint. A place in a lane would be idle while the request waits.
     lane: 'none',
     preferredWaitSMax: waitSMax,

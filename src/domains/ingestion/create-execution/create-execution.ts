@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sharedThird } from '../../../lib/pace.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
+import { nothingStored } from '../../quotas/index.ts';
 import type { ProjectScope } from '../../workspaces/index.ts';
 import type { Admission } from '../receive/admission.ts';
 import type { BodyWaits } from '../receive/body-waits.ts';
@@ -87,15 +88,16 @@ async function keepExecution(
   // new write: it replaces what was written in between. A repeated run of one request is the same
   // delivery, even if its times differ.
   const jobId = jobIdOf([project.projectId, 'execution', effectId], noBytes);
-  const cost = { requests: undefined, bytes: bytes.length, spans };
+  const cost = { requests: undefined, bytes: bytes.length };
   const facts = { encoding: 'json' as const, coding: 'identity' as const, inflatedBytes: bytes.length };
   await keepBody(
     deps,
     project,
     { jobId, body: bytes, ...facts, spans, receivedAtMs },
     {
-      kept: () => charge(cost, receivedAtMs, () => deps.publisher.isKnown(jobId)),
-      refused: () => charge({ ...cost, spans: 0 }, receivedAtMs),
+      kept: () =>
+        charge({ ...cost, stored: { spans, bytes: bytes.length } }, receivedAtMs, () => deps.publisher.isKnown(jobId)),
+      refused: () => charge({ ...cost, stored: nothingStored }, receivedAtMs),
     },
   );
   return jobId;

@@ -4,7 +4,7 @@ import { unixNanoFromDate } from '../../../lib/time.ts';
 import { cutUtf8 } from '../../../otlp/text.ts';
 import type { BodyPublisher } from '../../../queue/body-publisher.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
-import { usageEntry } from '../../quotas/index.ts';
+import { bodyMeters } from '../../quotas/index.ts';
 import { limitsOf, type ProjectScope } from '../../workspaces/index.ts';
 import { jobIdOf } from '../receive/keep-body.ts';
 import type { QueueGate } from '../receive/queue-gate.ts';
@@ -56,10 +56,10 @@ export async function storeCall(
   const body = await encodeExecution(traceId, [spanOf(call, spanId)], { rest: oneTurn });
   const size = { inflatedBytes: body.length, spans: 1 };
   const payload = { v: 1 as const, projectId, workspaceId, retentionDays, ...size, receivedAtMs };
-  const meter = { ...usageEntry(workspaceId, 'spans', receivedAtMs), spans: 1, taken: false };
+  const meters = bodyMeters(workspaceId, { spans: 1, bytes: body.length }, receivedAtMs);
   const jobId = jobIdOf([projectId, 'call', traceId, spanId], Buffer.alloc(0));
   const named = { ...payload, encoding: 'json' as const, coding: 'identity' as const };
-  const { backlog } = await publisher.publish(jobId, body, named, meter);
+  const { backlog } = await publisher.publish(jobId, body, named, meters);
   gate.noteBacklog(workspaceId, backlog);
   return traceId;
 }

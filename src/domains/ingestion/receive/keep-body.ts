@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { backlogShareOf } from '../../../queue/backlog.ts';
-import type { BodyPublisher, SpanMeter } from '../../../queue/body-publisher.ts';
+import type { BodyMeter, BodyPublisher } from '../../../queue/body-publisher.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
 import { limitsOf, type ProjectScope } from '../../workspaces/index.ts';
@@ -21,9 +21,9 @@ export type ReceivedBody = Omit<IngestBodyPayload, 'v' | 'projectId' | 'workspac
 
 /** How a body is counted. */
 export interface BodyCharge {
-  /** Counts all of it, once there is room for it. Resolves to undefined if its spans are counted already. */
-  kept(): Promise<SpanMeter | undefined>;
-  /** Counts what a body without room has cost: the request and its bytes, and no spans. */
+  /** Counts all of it, once there is room for it. Resolves to how it is metered when it is published. */
+  kept(): Promise<BodyMeter[]>;
+  /** Counts what a body without room has cost: the request and its received bytes, and nothing that is stored. */
   refused(): Promise<unknown>;
 }
 
@@ -54,12 +54,12 @@ export async function keepBody(
     await charge.refused();
     throw error;
   }
-  const meter = await charge.kept().catch((error: unknown) => {
+  const meters = await charge.kept().catch((error: unknown) => {
     deps.gate.giveBack(bytes);
     throw error;
   });
   try {
-    const { backlog } = await deps.publisher.publish(jobId, body, payload, meter);
+    const { backlog } = await deps.publisher.publish(jobId, body, payload, meters);
     deps.gate.noteBacklog(project.workspaceId, backlog);
   } catch (error) {
     deps.gate.reportFailure();

@@ -4,9 +4,9 @@ import type { OtlpLimits } from '../../../otlp/limits.ts';
 import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding } from '../../../otlp/media-type.ts';
 import type { ScanResult } from '../../../otlp/scan.ts';
 import type { Signal } from '../../../otlp/signal.ts';
-import type { SpanMeter } from '../../../queue/body-publisher.ts';
+import type { BodyMeter } from '../../../queue/body-publisher.ts';
 import { sizeOf } from '../../../queue/ingest-lanes.ts';
-import type { IngestCost } from '../../quotas/index.ts';
+import { type IngestCost, nothingStored } from '../../quotas/index.ts';
 import type { ProjectScope } from '../../workspaces/index.ts';
 import type { Admission } from './admission.ts';
 import type { BodyExaminer, BodyToExamine, ExaminedBody } from './examine-body.ts';
@@ -26,7 +26,7 @@ export type Charge = (
   cost: IngestCost,
   receivedAtMs: number,
   wasReceived?: () => Promise<boolean>,
-) => Promise<SpanMeter | undefined>;
+) => Promise<BodyMeter[]>;
 
 /** One OTLP request. */
 export interface OtlpRequest {
@@ -54,7 +54,7 @@ export async function receiveBody(
   const { workspaceId } = project;
   await deps.gate.assertRoomFor(workspaceId);
   deps.admission.assertRoom(workspaceId);
-  const cost = { requests: 1, bytes: 0, spans: 0 };
+  const cost = { requests: 1, bytes: 0, stored: nothingStored };
   // A refused request is charged too. Otherwise a sender of invalid bodies would have no limit.
   const counted = <T>(work: Promise<T>) =>
     work.catch(async (error: unknown) => {
@@ -68,23 +68,25 @@ export async function receiveBody(
   cost.bytes = received.body.length;
   return deps.admission.hold(workspaceId, async () => {
     const { scan, inflatedBytes } = await counted(examine(deps, { workspaceId, signal, ...received }));
-    // Log records are not metered, but none are stored for a workspace whose quota is used up.
-    const metered = signal === 'logs' ? { spans: 0, needsQuota: scan.accepted > 0 } : { spans: scan.accepted };
+    const { accepted, repeatedBytes } = scan;
+    // Log records are no spans, but none are stored for a workspace whose quota of spans is used up.
+    const isLogs = signal === 'logs';
+    const stored = { spans: isLogs ? 0 : accepted, bytes: accepted === 0 ? 0 : inflatedBytes + repeatedBytes };
+    const metered = { stored, needsQuota: isLogs && accepted > 0 };
     const { body, ...form } = received;
     // The job id depends on project and request only: a resend gives the same job, and an equal
     // body of another project or signal does not.
-    const named = signal === 'logs' ? { signal } : {};
+    const named = isLogs ? { signal } : {};
     const jobId = jobIdOf([project.projectId, ...Object.values(named), form.encoding, form.coding], body);
     const charges = {
       kept: () => charge({ ...cost, ...metered }, receivedAtMs, () => deps.publisher.isKnown(jobId)),
       refused: () => charge(cost, receivedAtMs),
     };
-    if (scan.accepted === 0) {
+    if (accepted === 0) {
       await charges.kept();
       return scan;
     }
-    const { accepted: spans, repeatedBytes } = scan;
-    const size = sizeOf({ inflatedBytes, spans, repeatedBytes });
+    const size = sizeOf({ inflatedBytes, spans: accepted, repeatedBytes });
     await keepBody(deps, project, { jobId, body, ...named, ...form, ...size, receivedAtMs }, charges);
     return scan;
   });

@@ -12,6 +12,7 @@ import type { Invalidations } from '../../../stores/postgres/invalidations.ts';
 import { inTransaction } from '../../../stores/postgres/transaction.ts';
 import { recordAudit } from '../../audit/index.ts';
 import { checkImportedReferences, lockPartGraph, partKind } from '../../parts/index.ts';
+import type { Limiter } from '../../quotas/index.ts';
 import type { TemplateThreads } from '../../templates/index.ts';
 import { type Acting, type ChangeHook, isSlugTaken } from '../../versioned/index.ts';
 import { promptKind } from '../prompt-content.ts';
@@ -37,6 +38,7 @@ export interface ImportDeps {
   postgres: Postgres;
   invalidations: Pick<Invalidations, 'publish'>;
   threads: TemplateThreads;
+  limiter: Limiter;
   changed?: ChangeHook | undefined;
 }
 
@@ -44,6 +46,8 @@ interface ImportInput extends Acting {
   dryRun: boolean;
   /** Throws when the caller may not import any more: after the body has arrived, and before the commit. */
   recheck: () => Promise<void>;
+  /** Counts the bytes of the lines, before anything of them is stored. */
+  charge: (bytes: number) => Promise<void>;
 }
 
 export interface ImportReport {
@@ -60,7 +64,7 @@ export interface ImportReport {
  * transaction begins after the request body has arrived and `lane` grants a turn.
  * @throws InvalidError with line numbers, ConflictError, TooLargeError, MalformedError
  * @throws UnsupportedMediaTypeError, RateLimitedError, UnavailableError
- * @throws the errors of `recheck`
+ * @throws the errors of `recheck` and `charge`
  */
 export async function importLines(
   deps: ImportDeps & { lane: FairLane },
@@ -87,14 +91,15 @@ const idsOf = (changed: readonly { id: string }[]) => changed.map(({ id }) => id
 
 async function importFile(
   { postgres, threads, changed }: ImportDeps,
-  { dryRun, recheck, file, encoding, ...acting }: ImportInput & { file: FileHandle; encoding: LineEncoding },
+  { dryRun, recheck, charge, file, encoding, ...acting }: ImportInput & { file: FileHandle; encoding: LineEncoding },
 ): Promise<ImportReport> {
   const deadline = new Deadline(importMsMax, acting.waiter);
   const staging: StageDeps = { threads: threads.of(acting.project.workspaceId, acting.waiter), deadline };
   try {
     return await inTransaction(postgres, async (transaction) => {
       await createStaging(transaction, { checkingMsMax: importMsMax });
-      const errors = await stageLines(staging, transaction, { file, encoding });
+      const { faults: errors, bytes } = await stageLines(staging, transaction, { file, encoding });
+      if (!dryRun && errors.length === 0) await charge(bytes);
       const done = errors.length > 0 ? reportOf(errors) : await merge(transaction, acting, { deadline, changed });
       await recheck();
       if (!dryRun) refuse(done);

@@ -34,19 +34,20 @@ interface CheckedItem {
 
 /**
  * Reads, checks and stages every line, in slices of the event loop. Returns the faults, at most
- * `faultsMax`.
+ * `faultsMax`, and the bytes that were read.
  * @throws TooLargeError, MalformedError, RateLimitedError, UnavailableError
  */
 export async function stageLines(
   { threads, deadline }: StageDeps,
   transaction: Postgres,
   { file, encoding }: { file: FileHandle; encoding: LineEncoding },
-): Promise<Fault[]> {
+): Promise<{ faults: Fault[]; bytes: number }> {
   const order = new LineOrder();
   const pace = new Pace(sharedThird(threads.workspaceId));
   const faults: Fault[] = [];
   let items: CheckedItem[] = [];
   let versions: CheckedVersion[] = [];
+  let batchBytes = 0;
   let bytes = 0;
   let number = 0;
   const flush = async () => {
@@ -56,7 +57,7 @@ export async function stageLines(
     }
     items = [];
     versions = [];
-    bytes = 0;
+    batchBytes = 0;
   };
   for await (const each of readLines(file, encoding, bounds)) {
     deadline.check();
@@ -67,10 +68,11 @@ export async function stageLines(
       else items.push(checked);
     } catch (error) {
       faults.push(faultOf(each.number, error));
-      if (faults.length >= faultsMax) return faults;
+      if (faults.length >= faultsMax) return { faults, bytes };
     }
     bytes += each.bytes.length;
-    if (items.length + versions.length >= batchLines || bytes > batchBytesMax) await flush();
+    batchBytes += each.bytes.length;
+    if (items.length + versions.length >= batchLines || batchBytes > batchBytesMax) await flush();
     await pace.rest();
   }
   try {
@@ -79,7 +81,7 @@ export async function stageLines(
     faults.push(faultOf(number + 1, error));
   }
   await flush();
-  return faults;
+  return { faults, bytes };
 }
 
 async function checkLine(

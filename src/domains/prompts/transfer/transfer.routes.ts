@@ -7,7 +7,8 @@ import { UnsupportedMediaTypeError } from '../../../lib/errors.ts';
 import { FairLane } from '../../../lib/fair-lane.ts';
 import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
 import { Pace, sharedThird } from '../../../lib/pace.ts';
-import { type Principal, projectOf } from '../../auth/index.ts';
+import { limitedWorkspaceOf, type Principal, projectOf } from '../../auth/index.ts';
+import { chargeWritten } from '../../quotas/index.ts';
 import { actingFor, projectParams, writing } from '../../versioned/index.ts';
 import { exportLines } from './export-lines.ts';
 import { countsOf, type ImportDeps, importLines, importMsMax } from './import-lines.ts';
@@ -184,6 +185,7 @@ function importEndpoint(deps: ImportDeps) {
       'part_cycle',
       'body_too_large',
       'unsupported_media_type',
+      'quota_exceeded',
       'workspace_busy',
       'server_busy',
     ],
@@ -191,9 +193,10 @@ function importEndpoint(deps: ImportDeps) {
       requireNdjson(req.headers['content-type']);
       res.setTimeout(silenceMsMax);
       const dryRun = call.query.dry_run;
+      const charge = (bytes: number) => chargeWritten(deps, limitedWorkspaceOf(call.principal), bytes);
       const acting = actingFor(call.principal, call.requestId, call);
       const { parts, prompts, conflicts, errors } = await places.run(acting.project.workspaceId, () =>
-        importLines({ ...deps, lane }, { ...acting, dryRun, req, recheck: call.recheck }),
+        importLines({ ...deps, lane }, { ...acting, dryRun, req, recheck: call.recheck, charge }),
       );
       const body = { dry_run: dryRun, parts: countsOf(parts), prompts: countsOf(prompts), conflicts, errors };
       res.status(200).json(body);
