@@ -296,6 +296,13 @@ describe('a body that takes a thread more than it may use', () => {
       /^Working on the body took more than 250 ms$/,
     ],
     [
+      'time, because the machine is busy',
+      'waits, so that it never counts as faulty',
+      { passedMsMax: 250 },
+      UnavailableError,
+      /^The machine is busy: a body was not worked on within 250 ms$/,
+    ],
+    [
       'memory',
       'is refused with the reason',
       { heapMibMax: 40 },

@@ -22,7 +22,7 @@ async function retainedMb(work: () => unknown): Promise<number> {
 
 /** Does what a thread does for one call. */
 const call = <Name extends WorkName>(name: Name, task: ThreadWork[Name]['task']) =>
-  runCall({ name, task, started: new Int32Array(1) });
+  runCall({ name, task, begun: new Int32Array(1) });
 
 const workspaceId = 'wsp_test';
 const fieldsOf = (index: number) =>

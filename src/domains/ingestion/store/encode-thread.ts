@@ -5,6 +5,7 @@ import { inflateBounded } from '../../../otlp/inflate.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import { lowerThreadPriority } from '../../../runtime/low-priority.ts';
+import { noteThreadBegins } from '../../../runtime/thread-time.ts';
 import { type ClickHouse, connectClickHouse, lastSettings } from '../../../stores/clickhouse/client.ts';
 import { readJoinedText, readRecords } from '../../conventions/reads.ts';
 import { findRecordsOf, type RecordFinder } from '../../log-records/reads.ts';
@@ -31,8 +32,8 @@ export interface EncodeTask {
   keepOtherLogs: boolean;
   /** The port to the main thread, which finds prompts. */
   prompts: MessagePort;
-  /** One Int32. It becomes 1 when this thread starts to work on the body. */
-  started: SharedArrayBuffer;
+  /** One number, for `noteThreadBegins`. */
+  begun: Int32Array;
 }
 
 /** Errors lose their class between threads, so a body that cannot become rows is a value here. */
@@ -48,7 +49,7 @@ export interface EncodedInThread extends EncodedBody {
 
 /**
  * Bytes of the log records of all spans of a body; with more, they are joined later. So they are when
- * ClickHouse does not answer in time: the thread has ten seconds for a body.
+ * ClickHouse does not answer in time.
  */
 const recordBytesMax = 4 * 1024 * 1024;
 const lookUp = { requestTimeoutMs: 3_000, settings: { ...lastSettings, max_execution_time: 2 } };
@@ -67,7 +68,7 @@ let clickhouse: ClickHouse | undefined;
  */
 export async function encodeInThread(task: EncodeTask): Promise<EncodeOutcome> {
   lowerThreadPriority();
-  Atomics.store(new Int32Array(task.started), 0, 1);
+  noteThreadBegins(task.begun);
   try {
     return handedOver(await encode(task));
   } catch (error) {

@@ -6,6 +6,7 @@ import { FairLane } from '../../../lib/fair-lane.ts';
 import { mapInSlices } from '../../../lib/pace.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
+import { watchThread } from '../../../runtime/watch-thread.ts';
 import type { PriceOverrides } from '../../pricing/index.ts';
 import { answerPrompts, type SharedPrompts } from '../../prompt-links/index.ts';
 import type { LightSpan } from '../../spans/index.ts';
@@ -13,15 +14,16 @@ import { BadBodyError } from './body-errors.ts';
 import type { EncodedBody } from './encode-body.ts';
 import type { EncodedInThread, EncodeOutcome, EncodeTask, EncodeThreadData } from './encode-thread.ts';
 
-const lookEveryMs = 250;
 const idleMs = 60_000;
 const threadsMax = 2;
 /** A thread loads in a second or two. A machine without memory or processes starts none. */
 const startMsMax = 30_000;
 
 export interface EncodeThreadsOptions {
-  /** How long a thread may work on one body. The worst body within the limits takes about 3 s. */
+  /** CPU time of a thread for one body. The worst body within the limits takes about 3 s. */
   workMsMax: number;
+  /** Time that may pass. Threads have a low priority: on a busy machine a body takes several times its CPU time. */
+  passedMsMax: number;
   /** Heap of a thread. Strings and buffers outside the heap are bounded by the size of a body. */
   heapMibMax: number;
 }
@@ -35,14 +37,14 @@ export interface EncodeThreadsDeps extends EncodeThreadData {
 }
 
 /** Measured with the worst bodies within the limits: they use a third of either value. */
-const defaults: EncodeThreadsOptions = { workMsMax: 10_000, heapMibMax: 1_536 };
+const defaults: EncodeThreadsOptions = { workMsMax: 10_000, passedMsMax: 40_000, heapMibMax: 1_536 };
 
 export interface EncodeThreads {
   /**
    * Turns a body into rows in a thread.
    * @throws BadBodyError when the body cannot become rows, or not within the memory of a thread
-   * @throws Error when that takes too long
-   * @throws UnavailableError when no thread can begin
+   * @throws Error when that takes too much CPU time
+   * @throws UnavailableError when no thread can begin, or the machine is too busy
    */
   encode(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody>;
   close(): Promise<void>;
@@ -56,7 +58,7 @@ export function createEncodeThreads(
   deps: EncodeThreadsDeps,
   options: Partial<EncodeThreadsOptions> = {},
 ): EncodeThreads {
-  const { workMsMax, heapMibMax } = { ...defaults, ...options };
+  const { workMsMax, passedMsMax, heapMibMax } = { ...defaults, ...options };
   const file = import.meta.url.endsWith('.ts') ? './encode-thread.ts' : './encode-thread.js';
   const pool = new Piscina<EncodeTask, EncodeOutcome>({
     filename: new URL(file, import.meta.url).href,
@@ -84,21 +86,21 @@ export function createEncodeThreads(
   async function run(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody> {
     const { port1, port2 } = new MessageChannel();
     answerPrompts(port1, deps.prompts.of(payload.workspaceId));
-    const started = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-    const limit = limitWork(started, workMsMax);
+    const begun = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const watch = watchThread(begun, { limitMs: workMsMax, passedMsMax, waitMsMax: startMsMax });
     const { limits, keepOtherLogs } = deps;
     const mayHaveRecords = deps.mayHaveRecords(payload.projectId);
-    const task = { payload, body, overrides, limits, keepOtherLogs, mayHaveRecords, prompts: port2, started };
+    const task = { payload, body, overrides, limits, keepOtherLogs, mayHaveRecords, prompts: port2, begun };
     try {
-      const outcome = await pool.run(task, { transferList: [port2], signal: limit.signal });
+      const outcome = await pool.run(task, { transferList: [port2], signal: watch.signal });
       if ('bad' in outcome) throw new BadBodyError(outcome.bad);
       return await asBody(outcome);
     } catch (error) {
       if (error instanceof BadBodyError) throw error;
       if (closed) throw new UnavailableError('dependency_unavailable', 'The worker is stopping', { cause: error });
-      if (!limit.hasStarted()) {
+      if (!watch.hasBegun()) {
         // Otherwise a later thread would begin it.
-        limit.abort();
+        watch.abort();
         throw new UnavailableError(
           'dependency_unavailable',
           `No thread began to work on the body: ${messageOf(error)}`,
@@ -107,11 +109,14 @@ export function createEncodeThreads(
           },
         );
       }
-      // A busy machine may be the reason, so the body is tried again, and then alone.
-      if (limit.signal.aborted) throw new Error(`Working on the body took more than ${workMsMax} ms`, { cause: error });
+      if (watch.hasWorked()) throw new Error(`Working on the body took more than ${workMsMax} ms`, { cause: error });
+      if (watch.signal.aborted) {
+        const reason = `The machine is busy: a body was not worked on within ${passedMsMax} ms`;
+        throw new UnavailableError('dependency_unavailable', reason, { cause: error });
+      }
       throw new BadBodyError(`The thread that worked on the body ended: ${messageOf(error)}`, error);
     } finally {
-      limit.stop();
+      watch.stop();
       port1.close();
     }
   }
@@ -122,34 +127,6 @@ export function createEncodeThreads(
       closed = true;
       await pool.destroy();
     },
-  };
-}
-
-interface WorkLimit {
-  signal: AbortSignal;
-  hasStarted: () => boolean;
-  abort: () => void;
-  stop: () => void;
-}
-
-/**
- * Returns a signal that is aborted when a thread has worked for `workMsMax`, or none has begun for 30 s. It counts timer ticks
- * since the thread began, not clock time: a machine that slept has no ticks, and the loading of a
- * thread is not work.
- */
-function limitWork(started: SharedArrayBuffer, workMsMax: number): WorkLimit {
-  const flag = new Int32Array(started);
-  const controller = new AbortController();
-  const left = { starting: startMsMax / lookEveryMs, working: Math.ceil(workMsMax / lookEveryMs) };
-  const hasStarted = () => Atomics.load(flag, 0) === 1;
-  const timer = setInterval(() => {
-    if (--left[hasStarted() ? 'working' : 'starting'] < 0) controller.abort();
-  }, lookEveryMs);
-  return {
-    signal: controller.signal,
-    hasStarted,
-    abort: () => controller.abort(),
-    stop: () => clearInterval(timer),
   };
 }
 

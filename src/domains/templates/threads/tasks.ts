@@ -59,9 +59,9 @@ export type Outcome<Result> =
       };
     };
 
-/** A call to a worker thread. The thread sets `started` to 1 when it begins the task. */
+/** A call to a worker thread. The thread calls `noteThreadBegins(begun)` when it begins the task. */
 export interface ThreadCall<Name extends WorkName = WorkName> {
   name: Name;
   task: ThreadWork[Name]['task'];
-  started: Int32Array;
+  begun: Int32Array;
 }

@@ -2,6 +2,7 @@ import { workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../lib/errors.ts';
 import { lowerThreadPriority } from '../../../runtime/low-priority.ts';
+import { noteThreadBegins } from '../../../runtime/thread-time.ts';
 import { checkMetrics, scoreApart } from '../../prompt-search/index.ts';
 import { diffContent } from '../diff-content.ts';
 import { type CompiledLiquid, compileLiquid } from '../liquid/compile-liquid.ts';
@@ -33,10 +34,10 @@ const renderMs = 200;
 export async function runCall<Name extends WorkName>(
   call: ThreadCall<Name>,
 ): Promise<Outcome<ThreadWork[Name]['result']>> {
-  // Loads the tables before `started` is set, so that the caller's time limit does not include a
+  // Loads the tables before it begins, so that the caller's time limit does not include a
   // first load.
   if ('encoding' in call.task) await loadEncoding(call.task.encoding);
-  Atomics.store(call.started, 0, 1);
+  noteThreadBegins(call.begun);
   try {
     return { result: await work[call.name](call.task) };
   } catch (error) {

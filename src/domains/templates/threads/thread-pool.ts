@@ -1,8 +1,8 @@
 import { Piscina } from 'piscina';
 import { InvalidError, UnavailableError } from '../../../lib/errors.ts';
+import { watchThread } from '../../../runtime/watch-thread.ts';
 import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
 import type { Outcome, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
-import { watchCall } from './watch-call.ts';
 
 export interface PoolOptions {
   threadsMin: number;
@@ -56,18 +56,17 @@ export class ThreadPool {
     limitMs: number,
   ): Promise<ThreadWork[Name]['result']> {
     const pool = this.start();
-    const started = new Int32Array(new SharedArrayBuffer(4));
-    const controller = new AbortController();
+    const begun = new Int32Array(new SharedArrayBuffer(4));
     const overtime = this.#options.isBackground ? backgroundOvertime : foregroundOvertime;
-    const watch = watchCall(started, { limitMs, passedMsMax: overtime * limitMs, waitMsMax: startMsMax }, controller);
-    const call: ThreadCall<Name> = { name, task, started };
+    const watch = watchThread(begun, { limitMs, passedMsMax: overtime * limitMs, waitMsMax: startMsMax });
+    const call: ThreadCall<Name> = { name, task, begun };
     try {
-      const outcome: Outcome<ThreadWork[Name]['result']> = await pool.run(call, { signal: controller.signal });
+      const outcome: Outcome<ThreadWork[Name]['result']> = await pool.run(call, { signal: watch.signal });
       return resultOf(outcome);
     } catch (error) {
       const { heapMbMax } = this.#options;
-      const wasStarted = Atomics.load(started, 0) !== 0;
-      throw failureOf(error, name, { aborted: controller.signal.aborted, wasStarted, limitMs, heapMbMax });
+      const wasStarted = watch.hasBegun();
+      throw failureOf(error, name, { aborted: watch.signal.aborted, wasStarted, limitMs, heapMbMax });
     } finally {
       watch.stop();
     }
