@@ -1,5 +1,6 @@
 import { UnrecoverableError } from 'bullmq';
 import { AppError, StatementTooSlowError } from '../../lib/errors.ts';
+import { countTry } from '../../queue/count-try.ts';
 import type { IdentityEvent } from '../../queue/identity-event.ts';
 import { countIdentityEvent } from '../../queue/identity-event-counts.ts';
 import type { Redis } from '../../stores/redis/client.ts';
@@ -16,7 +17,6 @@ export interface ApplyOrGiveUpDeps extends ApplyIdentityEventDeps {
  * cause end within this time.
  */
 export const triesMax = 10;
-const triesKeptS = 24 * 60 * 60;
 
 /**
  * Applies the event and counts its outcome. Retries without end while the database is unavailable.
@@ -36,19 +36,9 @@ export async function applyOrGiveUp(
     return outcome;
   } catch (error) {
     if (error instanceof AppError && !(error instanceof StatementTooSlowError)) throw error;
-    if ((await countTry(deps.redis, id)) < triesMax) throw error;
+    if ((await countTry(deps.redis, identityTriesKey(id))) < triesMax) throw error;
     await deps.redis.del(identityTriesKey(id));
     await countIdentityEvent(deps.redis, event.provider, 'failed');
     throw new UnrecoverableError(safeMessage(error instanceof Error ? error : new Error(String(error))));
   }
-}
-
-/**
- * Counts an attempt. The counter of the job is not usable, because it also increases during an
- * outage.
- */
-async function countTry(redis: Redis, jobId: string): Promise<number> {
-  const tries = await redis.incr(identityTriesKey(jobId));
-  await redis.expire(identityTriesKey(jobId), triesKeptS);
-  return tries;
 }

@@ -1,9 +1,16 @@
+import { TooLargeError } from '../../lib/errors.ts';
+
 /**
  * Enough for any body whose rows are about as large as the body, and for a value that all spans
  * share and that is written once per span: the API refuses a body whose rows would repeat more than
  * half of it (`repeatedBytesMax` of OTLP).
  */
 export const bytesMax = 256 * 1024 * 1024;
+
+/** Returns the error for a body whose rows have more than {@link bytesMax}. */
+export function rowsTooLarge(found: string): TooLargeError {
+  return new TooLargeError('body_too_large', `The rows of one body may have at most ${bytesMax} bytes; ${found}`);
+}
 
 /** A buffer that is larger is not kept when its writer is reset. A column of an ordinary block needs far less. */
 const keptBytesMax = 1024 * 1024;
@@ -173,8 +180,7 @@ export class ByteWriter {
   #reserve(bytes: number): void {
     const needed = this.#length + bytes;
     if (needed <= this.#buffer.length) return;
-    if (needed > bytesMax)
-      throw new RangeError(`The rows of one body may have at most ${bytesMax} bytes; one column has more`);
+    if (needed > bytesMax) throw rowsTooLarge('one column has more');
     const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
     this.#buffer.copy(grown, 0, 0, this.#length);
     this.#buffer = grown;

@@ -17,6 +17,9 @@ export type ClickHouseFault = 'passing' | 'data' | 'unknown';
 const transportMessages =
   /^Timeout error|^there was an error in the stream|socket hang up|^aborted$|^The user aborted|^\s*<|^\s*$|gateway|upstream|service unavailable|too many requests/i;
 
+/** A page of a proxy that refuses the size of a request: the same request would be refused again. */
+const tooLargePage = /^\s*<.*(?:\b413\b|too large)/is;
+
 /**
  * Classifies what ClickHouse or its connection said for a retry. An error of our own code is
  * `unknown`, and so is an error for a caller: `originOf` tells what was said.
@@ -74,7 +77,8 @@ export function isTooMuchMemory(error: unknown): boolean {
 function isTransportError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string') return isNetworkCode(error.code);
-  return error.constructor === Error && transportMessages.test(error.message);
+  if (error.constructor !== Error || tooLargePage.test(error.message.slice(0, 2_000))) return false;
+  return transportMessages.test(error.message);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ByteWriter, bytesMax } from './byte-writer.ts';
+import { ByteWriter, bytesMax, rowsTooLarge } from './byte-writer.ts';
 import { inChunks } from './in-chunks.ts';
 import type { Column, Stream } from './native-columns.ts';
 
@@ -38,7 +38,7 @@ export class NativeTable<Row> {
 
   /**
    * Encodes rows. The table holds nothing of them afterwards.
-   * @throws RangeError when the rows need more than `bytesMax`
+   * @throws TooLargeError when the rows need more than `bytesMax`
    */
   encode(rows: readonly Row[]): EncodedRows {
     try {
@@ -53,7 +53,7 @@ export class NativeTable<Row> {
   #written(rowCount: number): EncodedRows {
     const parts = this.#streams.map(({ stream }) => stream.writer.bytes());
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-    if (bytes > bytesMax) throw new RangeError(`The rows of one body may have at most ${bytesMax} bytes, not ${bytes}`);
+    if (bytes > bytesMax) throw rowsTooLarge(`not ${bytes}`);
     let end = 0;
     return {
       rowCount,

@@ -125,7 +125,12 @@ export function llmPrefix(hash: string): string {
   return `promptlane:llm:{${hash}}`;
 }
 
-/** Returns the key of the attempt counter of a job. */
+/** Returns the key of the number of failed tries of a body. */
+export function bodyTriesKey(projectId: string, jobId: string): string {
+  return `${projectId}:${ingest}:tries:${jobId}`;
+}
+
+/** Returns the key of the number of failed tries of an identity event. */
 export function identityTriesKey(jobId: string): string {
   return `promptlane:identity-event-tries:${jobId}`;
 }

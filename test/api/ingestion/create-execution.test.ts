@@ -278,17 +278,20 @@ describe('413', () => {
     expect(response.status).toBe(413);
   });
 
-  test('an execution that would be too large an OTLP request is refused', async () => {
-    const small = await startApi({ otlpBodyBytesMax: 4_096 });
-    try {
-      const own = await newProject(small);
-      const spans = Array.from({ length: 20 }, () => ({ name: 's', kind: 'tool' }));
-      const problem = expectProblem(await postExecution(small, own, { spans }), 413, 'body_too_large');
-      expect(problem.detail).toContain('4096');
-    } finally {
-      await small.close();
-    }
-  });
+  test.each([{ otlpBodyBytesMax: 4_096 }, { otlpInflatedBytesMax: 4_096 }])(
+    'an execution that would be too large an OTLP request is refused: %j',
+    async (limits) => {
+      const small = await startApi(limits);
+      try {
+        const own = await newProject(small);
+        const spans = Array.from({ length: 20 }, () => ({ name: 's', kind: 'tool' }));
+        const problem = expectProblem(await postExecution(small, own, { spans }), 413, 'body_too_large');
+        expect(problem.detail).toContain('4096');
+      } finally {
+        await small.close();
+      }
+    },
+  );
 });
 
 describe('415', () => {

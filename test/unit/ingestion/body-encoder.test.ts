@@ -286,6 +286,22 @@ describe.each([
   });
 });
 
+test.each<[string, Partial<IngestBodyPayload>]>([
+  ['on the main thread', {}],
+  ['in a thread', inThread],
+])(
+  'a body that was accepted before the limit of inflated bytes was lowered still becomes rows, %s',
+  async (_where, given) => {
+    const encoder = newEncoder({}, noRecords, { ...defaultOtlpLimits, inflatedBytesMax: 10 });
+    try {
+      expect(await encodeSpans(encoder, [aModelCall(1, 1)], given)).toMatchObject({ spanCount: 1 });
+    } finally {
+      await encoder.close();
+    }
+  },
+  60_000,
+);
+
 describe('a body that takes a thread more than it may use', () => {
   test.each([
     [

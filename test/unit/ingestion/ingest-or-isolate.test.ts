@@ -23,9 +23,13 @@ const payload: IngestBodyPayload = {
   ...own,
 };
 
-/** Works on a body that has been tried so often, with a batcher that fails with `error`; says what became of it. */
+/** Works on a body that has failed so often before, with a batcher that fails with `error`; says what became of it. */
 async function run(
-  { attemptsMade, stalledCounter = 0 }: { attemptsMade: number; stalledCounter?: number },
+  {
+    attemptsMade,
+    failures = 0,
+    stalledCounter = 0,
+  }: { attemptsMade: number; failures?: number; stalledCounter?: number },
   error?: Error,
 ) {
   const { encoded } = await encodedBody([aSpan()], own);
@@ -41,7 +45,9 @@ async function run(
   });
   const isolated: string[] = [];
   // Of the engines' clients just what is asked of them here; nothing may reach the database, where the quarantine is.
-  const redis = { getBuffer: async () => Buffer.from('a body') } as Partial<Redis> as Redis;
+  const redis = {
+    ...{ getBuffer: async () => Buffer.from('a body'), incr: async () => failures + 1, expire: async () => 1 },
+  } as Partial<Redis> as Redis;
   const isolation = {
     getJobs: async () => [],
     add: async (_name: string, _payload: object, options: { jobId: string }) => isolated.push(options.jobId),
@@ -70,13 +76,26 @@ async function run(
 describe('a body that fails for a reason that nobody knows', () => {
   const unknown = new TypeError("Cannot read properties of undefined (reading 'x')");
 
-  test.each([0, 3])('is tried again by the queue after %s failures before', async (attemptsMade) => {
-    expect(await run({ attemptsMade }, unknown)).toEqual({ outcome: unknown, storedSpans: 0, isIsolated: false });
+  test.each([0, 3])('is tried again by the queue after %s failures before', async (failures) => {
+    expect(await run({ attemptsMade: failures, failures }, unknown)).toEqual({
+      outcome: unknown,
+      storedSpans: 0,
+      isIsolated: false,
+    });
   });
 
   test('is to be tried alone after its fifth try', async () => {
-    expect(await run({ attemptsMade: 4 }, unknown)).toEqual({ outcome: 'isolated', storedSpans: 0, isIsolated: true });
+    expect(await run({ attemptsMade: 4, failures: 4 }, unknown)).toEqual({
+      outcome: 'isolated',
+      storedSpans: 0,
+      isIsolated: true,
+    });
   });
+});
+
+test('the tries of a body during an outage do not count as failures', async () => {
+  const unknown = new TypeError('x is not a function');
+  expect(await run({ attemptsMade: 100, failures: 0 }, unknown)).toMatchObject({ outcome: unknown, isIsolated: false });
 });
 
 describe('a body that fails because an engine is away', () => {

@@ -1,6 +1,6 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { describe, expect, test } from 'vitest';
-import { BadBodyError, isKnownToPass } from '../../../src/domains/ingestion/store/body-errors.ts';
+import { asBadBody, BadBodyError, isKnownToPass } from '../../../src/domains/ingestion/store/body-errors.ts';
 import { InvalidError, RateLimitedError, UnavailableError } from '../../../src/lib/errors.ts';
 
 const ofClickHouse = (code: string) => new ClickHouseError({ code, message: 'said the engine', type: 'SOME_TYPE' });
@@ -54,5 +54,19 @@ describe('may be the doing of the body', () => {
     ['nothing', undefined],
   ])('%s', (_what, error) => {
     expect(isKnownToPass(error)).toBe(false);
+  });
+});
+
+describe('an error while a body becomes rows', () => {
+  test('that the body causes is one of the body, and ends its tries', () => {
+    expect(asBadBody(new InvalidError('invalid_body', 'It has no name'))).toBeInstanceOf(BadBodyError);
+  });
+
+  test.each([
+    ['a file of this program that is gone', withCode('ERR_MODULE_NOT_FOUND')],
+    ['memory that cannot be had', new RangeError('Array buffer allocation failed')],
+    ['a database that is away', new UnavailableError('postgres_unavailable', 'The database cannot be reached')],
+  ])('stays what it is for a reason that may pass: %s', (_what, error) => {
+    expect(asBadBody(error)).toBe(error);
   });
 });

@@ -59,6 +59,11 @@ describe('a fault of ClickHouse', () => {
     ['a proxy without an engine behind it', new Error('no healthy upstream')],
   ])('that is %s passes', (_what, error) => expect(clickHouseFault(error)).toBe('passing'));
 
+  test.each(['<html><head><title>413 Request Entity Too Large</title></head></html>', '\n<h1>Payload too large</h1>'])(
+    'that is a page of a proxy about the size of the request does not pass: %s',
+    (page) => expect(clickHouseFault(new Error(page))).toBe('unknown'),
+  );
+
   test.each([
     ['a stack that overflowed', new RangeError('Maximum call stack size exceeded')],
     ['a fault of our own code', new TypeError("Cannot read properties of undefined (reading 'x')")],

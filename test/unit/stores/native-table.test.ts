@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, test } from 'vitest';
+import { TooLargeError } from '../../../src/lib/errors.ts';
 import { array, column, text, texts, uint32 } from '../../../src/stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../../src/stores/clickhouse/native-table.ts';
 
@@ -33,7 +34,7 @@ test('large rows leave no memory behind, nor do rows that are too large; small o
   table.encode([row('x'.repeat(2 * mebibyte), 1, ['y'.repeat(3 * mebibyte), 'z'])]);
   expect(kept()).toEqual(initially);
   const long = 'x'.repeat(90 * mebibyte);
-  expect(() => table.encode([row(long), row(long), row(long)])).toThrow(RangeError);
+  expect(() => table.encode([row(long), row(long), row(long)])).toThrow(TooLargeError);
   expect(kept()).toEqual(initially);
   expect(table.encode([row('a', 1, ['b'])]).bytes).toEqual(Buffer.from('\x01a\x01\0\0\0\x01b', 'latin1'));
   table.encode([row('x'.repeat(10_000))]);

@@ -75,13 +75,14 @@ async function keepExecution(
   { body, charge, traceId, effectId }: KeptExecution,
 ): Promise<string> {
   const receivedAtMs = deps.clock.nowMs();
-  const { bodyBytesMax } = deps.limits;
+  // A worker inflates no more than the second of these, from the body or not.
+  const bytesMax = Math.min(deps.limits.bodyBytesMax, deps.limits.inflatedBytesMax);
   const { spans, bytes } = await deps.admission.convert(project.workspaceId, async () => {
     const rest = sharedThird(project.workspaceId);
     const resolved = await resolveSpans(await checkSpans(body, rest), { traceId, nowMs: receivedAtMs, rest });
     return {
       spans: resolved.length,
-      bytes: await encodeExecution(traceId, resolved, { rest, bytesMax: bodyBytesMax }),
+      bytes: await encodeExecution(traceId, resolved, { rest, bytesMax }),
     };
   });
   // The job is named after the request, not after its bytes. The same body in a new request is a

@@ -94,7 +94,9 @@ export function createBodyEncoder(
   async function encodeHere(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides) {
     const prices = { table: deps.priceTable, overrides, budget: { left: priceSearchesMax } };
     const step = await inTurn(payload, async () => {
-      const inflated = await inflateBounded(payload.coding, body, deps.limits.inflatedBytesMax);
+      // The limit may have been higher when the body was accepted.
+      const bytesMax = Math.max(deps.limits.inflatedBytesMax, payload.inflatedBytes);
+      const inflated = await inflateBounded(payload.coding, body, bytesMax);
       if (inflated.length > inlineBytesMax) return undefined;
       const { keepOtherLogs: keepOther } = deps;
       const limits = { ...deps.limits, stepElementsMax };

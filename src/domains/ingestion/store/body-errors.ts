@@ -32,11 +32,14 @@ export class BadBodyError extends Error {
   }
 }
 
-/** Wraps an error of work that depends on the body alone: a retry would throw it again. */
-export function asBadBody(error: unknown): BadBodyError {
-  if (error instanceof BadBodyError) return error;
-  return new BadBodyError(
-    `The body cannot be decoded and written as rows: ${error instanceof Error ? error.message : 'unknown'}`,
-    error,
-  );
+/** Kinds of errors that the content of a body causes. */
+const bodyKinds: ReadonlySet<string> = new Set(['malformed', 'too_large', 'invalid', 'unsupported_media_type']);
+
+/**
+ * Wraps an error that the body alone causes: a retry would throw it again. Returns any other error unchanged, such as one
+ * of a file of this program that cannot be loaded.
+ */
+export function asBadBody(error: unknown): unknown {
+  if (!(error instanceof AppError) || !bodyKinds.has(error.kind)) return error;
+  return new BadBodyError(`The body cannot be decoded and written as rows: ${error.message}`, error);
 }

@@ -12,7 +12,7 @@ import { findRecordsOf, type RecordFinder } from '../../log-records/reads.ts';
 import { type PriceOverrides, PriceTable } from '../../pricing/index.ts';
 import { promptsOver } from '../../prompt-links/index.ts';
 import { lightSpanOf, type SpanRow } from '../../spans/index.ts';
-import { asBadBody } from './body-errors.ts';
+import { asBadBody, BadBodyError } from './body-errors.ts';
 import { type EncodedBody, encodeRows, LargeRecordsError, linkRows, readRows } from './encode-body.ts';
 import { encodeLogBody } from './encode-log-body.ts';
 import { priceSearchesMax } from './span-cost.ts';
@@ -72,7 +72,9 @@ export async function encodeInThread(task: EncodeTask): Promise<EncodeOutcome> {
   try {
     return handedOver(await encode(task));
   } catch (error) {
-    return { bad: asBadBody(error).message };
+    const cause = asBadBody(error);
+    if (cause instanceof BadBodyError) return { bad: cause.message };
+    throw error;
   } finally {
     task.prompts.close();
   }
@@ -83,7 +85,7 @@ async function encode(task: EncodeTask): Promise<EncodedInThread> {
   const inflated = await inflateBounded(
     payload.coding,
     Buffer.from(body.buffer, body.byteOffset, body.length),
-    limits.inflatedBytesMax,
+    Math.max(limits.inflatedBytesMax, payload.inflatedBytes),
   );
   const prices = { table: priceTable, overrides, budget: { left: priceSearchesMax } };
   if (payload.signal === 'logs') {

@@ -43,7 +43,7 @@ export interface EncodeThreads {
   /**
    * Turns a body into rows in a thread.
    * @throws BadBodyError when the body cannot become rows, or not within the memory of a thread
-   * @throws Error when that takes too much CPU time
+   * @throws Error when that takes too much CPU time, or fails for a reason that is not known to be the body
    * @throws UnavailableError when no thread can begin, or the machine is too busy
    */
   encode(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody>;
@@ -114,7 +114,8 @@ export function createEncodeThreads(
         const reason = `The machine is busy: a body was not worked on within ${passedMsMax} ms`;
         throw new UnavailableError('dependency_unavailable', reason, { cause: error });
       }
-      throw new BadBodyError(`The thread that worked on the body ended: ${messageOf(error)}`, error);
+      const ended = `The thread that worked on the body ended: ${messageOf(error)}`;
+      throw isOutOfMemory(error) ? new BadBodyError(ended, error) : new Error(ended, { cause: error });
     } finally {
       watch.stop();
       port1.close();
@@ -140,6 +141,10 @@ async function asBody({ lightChunks, ...encoded }: EncodedInThread): Promise<Enc
   if (lightChunks.length === 0) return { ...encoded, rows };
   const lightSpans = await mapInSlices(lightChunks, (chunk) => deserialize(chunk) as LightSpan[]);
   return { ...encoded, rows, lightSpans: lightSpans.flat() };
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
 }
 
 function messageOf(error: unknown): string {

@@ -1,8 +1,10 @@
 import type { Job, Queue } from 'bullmq';
 import { cachedFor } from '../../../lib/cached-for.ts';
+import { countTry } from '../../../queue/count-try.ts';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog, retryOptions } from '../../../queue/job-catalog.ts';
 import type { JobFacts } from '../../../queue/job-facts.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
+import { bodyTriesKey } from '../../../stores/redis/names.ts';
 import type { LatencyRecorder } from '../../../telemetry/latency.ts';
 import { type QuarantineBodyDeps, quarantineBody } from '../quarantine/quarantine-body.ts';
 import { isKnownToPass } from './body-errors.ts';
@@ -13,8 +15,8 @@ import { type IngestBodyDeps, ingestBody, isHopeless, MissingBodyError } from '.
  * under way beside it are not the cause.
  */
 const crashesMax = 2;
-/** After this many attempts a body is worked on alone, if its error is not known to pass. */
-const attemptsMax = 5;
+/** After so many failures for a reason that is not known to pass, a body is worked on alone. */
+const failuresMax = 5;
 
 export type IngestOrIsolateDeps = IngestBodyDeps &
   QuarantineBodyDeps & {
@@ -38,7 +40,8 @@ export async function ingestOrIsolate(
     await ingestBody(deps, job, payload);
   } catch (error) {
     if (!isHopeless(error)) {
-      if (isKnownToPass(error) || job.attemptsMade + 1 < attemptsMax) throw error;
+      if (isKnownToPass(error)) throw error;
+      if ((await countTry(deps.redis, bodyTriesKey(payload.projectId, job.id))) < failuresMax) throw error;
       deps.logger.warn({ err: error, job_id: job.id }, 'body fails repeatedly and is tried alone');
       return isolate(deps, job, payload);
     }
