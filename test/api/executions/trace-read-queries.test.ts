@@ -1,38 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ReadLanes } from '../../../src/domains/executions/read-lanes.ts';
-import { readTrace } from '../../../src/domains/executions/read-trace.ts';
+import { expect, test } from 'vitest';
 import type { TraceReadInput, TraceReadName } from '../../../src/domains/executions/trace-reads.ts';
-import { TraceThreads } from '../../../src/domains/executions/trace-threads.ts';
 import type { LightSpan } from '../../../src/domains/spans/light-span.ts';
 import { findLightSpans } from '../../../src/domains/spans/light-span-queries.ts';
 import { partNames } from '../../../src/domains/spans/span-detail.ts';
 import { findWholeTrace } from '../../../src/domains/spans/whole-span-queries.ts';
 import type { ClickHouse } from '../../../src/stores/clickhouse/client.ts';
-import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
-import { connectExecutions } from '../../support/executions.ts';
 import { newTraceId } from '../../support/spans.ts';
 import { storeSpans } from '../../support/stored-spans.ts';
+import { readAsApi, readDeps, useTraceReads } from '../../support/trace-reads.ts';
 
-const cursorSecret = 'of no cursor here';
-/** The traces of these tests name no prompts. */
-const knownPrompts = { of: () => ({ find: async () => new Map() }) };
-
-let api: TestApi;
-let project: ProjectOfTest;
-let store: ReturnType<typeof connectExecutions>;
-let threads: TraceThreads;
-
-beforeAll(async () => {
-  api = await startApi();
-  project = await newProject(api);
-  store = connectExecutions(api);
-  threads = new TraceThreads({ clickhouseUrl: api.config.clickhouseUrl, cursorSecret, knownPrompts });
-});
-afterAll(async () => {
-  await threads.close();
-  await store.close();
-  await api.close();
-});
+const it = useTraceReads();
 
 /** A client that counts its queries, and how often one begins while no other is under way. */
 function counting(clickhouse: ClickHouse) {
@@ -51,19 +28,21 @@ function counting(clickhouse: ClickHouse) {
 }
 
 async function read<Name extends TraceReadName>(name: Name, input: TraceReadInput<Name>) {
-  const { client, counts } = counting(store.clickhouse);
-  const deps = { clickhouse: client, knownPrompts, cursorSecret, lanes: new ReadLanes(), threads };
-  const reader = { workspaceId: 'wsp_reader', signal: new AbortController().signal };
-  const { content } = await readTrace(deps, name, input, reader);
-  return { counts, body: JSON.parse(Buffer.from(content).toString()) as Record<string, unknown> };
+  const { client, counts } = counting(it.store.clickhouse);
+  const body: Record<string, unknown> = await readAsApi(
+    readDeps({ clickhouse: client, threads: it.threads }),
+    name,
+    input,
+  );
+  return { counts, body };
 }
 
 const everything = { include: new Set(partNames), withSpans: true, feedback: { items: [], score: null } };
 const filter = { kinds: undefined, durationNanoMin: 0n, errorsOnly: false, limit: 20_000 };
 
 test('an execution of ordinary size is read by one query', async () => {
-  const trace = { projectId: project.id, traceId: newTraceId() };
-  await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: 12 });
+  const trace = { projectId: it.project.id, traceId: newTraceId() };
+  await storeSpans(it.store.clickhouse, it.project, { traceId: trace.traceId, count: 12 });
   const { counts, body } = await read('getExecution', { ...trace, ...everything });
   expect(body).toMatchObject({ span_count: 12, spans_truncated: false });
   expect(body.spans).toHaveLength(12);
@@ -71,16 +50,16 @@ test('an execution of ordinary size is read by one query', async () => {
 });
 
 test('an execution whose JSON is many times its bytes is read part by part', async () => {
-  const trace = { projectId: project.id, traceId: newTraceId() };
+  const trace = { projectId: it.project.id, traceId: newTraceId() };
   const columns = { input: 'arrayStringConcat(arrayMap(i -> repeat(char(1), 900000), range(2)))' };
-  await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: 1, columns });
+  await storeSpans(it.store.clickhouse, it.project, { traceId: trace.traceId, count: 1, columns });
   const { counts, body } = await read('getExecution', { ...trace, ...everything });
   expect(counts.queries).toBeGreaterThan(1);
   expect(body).toMatchObject({ spans: [{ large_parts: [{ part: 'input', chars: 10_800_002 }] }] });
 });
 
 test('the spans of an execution read whole are, for its summary, those that a batch of executions reads', async () => {
-  const trace = { projectId: project.id, traceId: newTraceId() };
+  const trace = { projectId: it.project.id, traceId: newTraceId() };
   for (const name of ['first', 'again']) {
     const columns = {
       name: `'${name}'`,
@@ -96,10 +75,14 @@ test('the spans of an execution read whole are, for its summary, those that a ba
       output_preview: "concat('out ', toString(number))",
       tags: "['a', 'b']",
     };
-    await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: name === 'first' ? 12 : 4, columns });
+    await storeSpans(it.store.clickhouse, it.project, {
+      traceId: trace.traceId,
+      count: name === 'first' ? 12 : 4,
+      columns,
+    });
   }
-  const whole = await findWholeTrace(store.clickhouse, trace, { include: new Set(partNames), bytesMax: 4_000_000 });
-  const lights = await findLightSpans(store.clickhouse, trace.projectId, [trace.traceId]);
+  const whole = await findWholeTrace(it.store.clickhouse, trace, { include: new Set(partNames), bytesMax: 4_000_000 });
+  const lights = await findLightSpans(it.store.clickhouse, trace.projectId, [trace.traceId]);
   const byId = (spans: readonly LightSpan[]) => spans.toSorted((a, b) => a.spanId.localeCompare(b.spanId));
   expect(lights).toHaveLength(12);
   expect(lights.filter(({ sentOnce }) => sentOnce)).toHaveLength(8);
@@ -107,8 +90,8 @@ test('the spans of an execution read whole are, for its summary, those that a ba
 });
 
 test('a tree and a timeline of ordinary size are read by one query where the origins of spans are known', async () => {
-  const trace = { projectId: project.id, traceId: newTraceId() };
-  await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: 12 });
+  const trace = { projectId: it.project.id, traceId: newTraceId() };
+  await storeSpans(it.store.clickhouse, it.project, { traceId: trace.traceId, count: 12 });
   await read('getHierarchy', { ...trace, format: 'flat' });
   const hierarchy = await read('getHierarchy', { ...trace, format: 'flat' });
   const timeline = await read('getTimeline', { ...trace, skew: true, filter });
@@ -121,11 +104,11 @@ test.each([
   { spans: 250, rows: '1,000' },
   { spans: 255, rows: '1,020' },
 ])('of $rows rows of $spans spans, each read answers every span as received last', async ({ spans }) => {
-  const trace = { projectId: project.id, traceId: newTraceId() };
+  const trace = { projectId: it.project.id, traceId: newTraceId() };
   // The first one is stored last, so that no order of storage is taken for that of receipt.
   for (const [name, agoS] of Object.entries({ second: 3, third: 2, last: 1, first: 4 })) {
     const columns = { name: `'${name}'`, received_at: `now64(3) - toIntervalSecond(${agoS})` };
-    await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: spans, columns });
+    await storeSpans(it.store.clickhouse, it.project, { traceId: trace.traceId, count: spans, columns });
   }
   const namesOf = (answered: unknown) => new Set((answered as { name: string }[]).map(({ name }) => name));
   const detail = await read('getExecution', { ...trace, ...everything });
@@ -140,16 +123,16 @@ test.each([
 });
 
 test('an execution whose spans are more than are read at once answers them all, from where each is bounded', async () => {
-  const trace = { projectId: project.id, traceId: newTraceId() };
-  await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: 100, inputChars: 60_000 });
+  const trace = { projectId: it.project.id, traceId: newTraceId() };
+  await storeSpans(it.store.clickhouse, it.project, { traceId: trace.traceId, count: 100, inputChars: 60_000 });
   const { body } = await read('getExecution', { ...trace, ...everything });
   expect(body).toMatchObject({ span_count: 100, spans_truncated: false });
   expect((body.spans as { input: string }[]).map(({ input }) => input.length)).toEqual(Array(100).fill(60_000));
 });
 
 test('an execution that was too large to be read here is read by a thread alone when it is read again', async () => {
-  const trace = { projectId: project.id, traceId: newTraceId() };
-  await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: 1_100 });
+  const trace = { projectId: it.project.id, traceId: newTraceId() };
+  await storeSpans(it.store.clickhouse, it.project, { traceId: trace.traceId, count: 1_100 });
   const first = await read('getExecution', { ...trace, ...everything });
   const second = await read('getExecution', { ...trace, ...everything });
   expect([first.counts.queries, second.counts.queries]).toEqual([1, 0]);

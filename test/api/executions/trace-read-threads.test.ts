@@ -1,50 +1,26 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ReadLanes } from '../../../src/domains/executions/read-lanes.ts';
-import { readTrace } from '../../../src/domains/executions/read-trace.ts';
+import { describe, expect, test } from 'vitest';
 import type { TraceReadInput, TraceReadName } from '../../../src/domains/executions/trace-reads.ts';
-import { TraceThreads } from '../../../src/domains/executions/trace-threads.ts';
+import type { TraceThreads } from '../../../src/domains/executions/trace-threads.ts';
 import { partNames } from '../../../src/domains/spans/span-detail.ts';
-import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
-import { connectExecutions } from '../../support/executions.ts';
 import { newTraceId } from '../../support/spans.ts';
 import { storedSpanId, storeSpans } from '../../support/stored-spans.ts';
+import { readAsApi, readDeps, traceThreads, useTraceReads } from '../../support/trace-reads.ts';
 
-const cursorSecret = 'of no cursor here';
-/** The traces of these tests name no prompts. */
-const knownPrompts = { of: () => ({ find: async () => new Map() }) };
-
-let api: TestApi;
-let project: ProjectOfTest;
-let store: ReturnType<typeof connectExecutions>;
-let threads: TraceThreads;
-
-beforeAll(async () => {
-  api = await startApi();
-  project = await newProject(api);
-  store = connectExecutions(api);
-  threads = new TraceThreads({ clickhouseUrl: api.config.clickhouseUrl, cursorSecret, knownPrompts });
-});
-afterAll(async () => {
-  await threads.close();
-  await store.close();
-  await api.close();
-});
+const it = useTraceReads();
 
 /** Reads as the API does. `inThread` are the reads that needed a thread. */
 async function read<Name extends TraceReadName>(name: Name, input: TraceReadInput<Name>) {
   const inThread: string[] = [];
   const run: TraceThreads['run'] = (...given) => {
     inThread.push(given[0]);
-    return threads.run(...given);
+    return it.threads.run(...given);
   };
-  const counted: TraceThreads = Object.assign(Object.create(threads), { run });
-  const deps = { clickhouse: store.clickhouse, knownPrompts, cursorSecret, lanes: new ReadLanes(), threads: counted };
-  const reader = { workspaceId: 'wsp_reader', signal: new AbortController().signal };
-  const { content } = await readTrace(deps, name, input, reader);
-  return { inThread, body: JSON.parse(Buffer.from(content).toString()) };
+  const counted: TraceThreads = Object.assign(Object.create(it.threads), { run });
+  const deps = readDeps({ clickhouse: it.store.clickhouse, threads: counted });
+  return { body: await readAsApi(deps, name, input), inThread };
 }
 
 const filter = { kinds: undefined, durationNanoMin: 0n, errorsOnly: false, limit: 20_000 };
@@ -52,8 +28,8 @@ const feedback = { score: null, items: [] };
 
 async function stored(count: number, columns: Readonly<Record<string, string>>) {
   const traceId = newTraceId();
-  await storeSpans(store.clickhouse, project, { traceId, count, columns });
-  const trace = { projectId: project.id, traceId };
+  await storeSpans(it.store.clickhouse, it.project, { traceId, count, columns });
+  const trace = { projectId: it.project.id, traceId };
   const span = { ...trace, spanId: storedSpanId(0) };
   const include = new Set(partNames);
   return {
@@ -147,8 +123,8 @@ test('what a thread reads ends in ClickHouse when its client has left', async ()
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const own = new TraceThreads({ clickhouseUrl: `http://127.0.0.1:${port}`, cursorSecret, knownPrompts });
-  const input = { projectId: project.id, traceId: newTraceId(), format: 'flat' } as const;
+  const own = traceThreads(`http://127.0.0.1:${port}`);
+  const input = { projectId: it.project.id, traceId: newTraceId(), format: 'flat' } as const;
   const reader = { workspaceId: 'wsp_reader', signal: new AbortController().signal };
   await expect(own.run('getHierarchy', input, reader)).rejects.toThrow();
   await own.close();
