@@ -132,7 +132,7 @@ export function hasBody(req: IncomingMessage): boolean {
  * @throws UnsupportedMediaTypeError for any other media type or charset
  */
 export function checkJsonContentType(header: string | undefined, asText = false): void {
-  const [type = '', ...parameters] = (header ?? '').toLowerCase().split(';');
+  const [type = '', ...parameters] = (header ?? '').toLowerCase().split(';', 64);
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='));
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
   const isJson = type.trim() === 'application/json' || (asText && type.trim() === 'text/plain');

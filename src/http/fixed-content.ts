@@ -4,6 +4,9 @@ import { gzip } from 'node:zlib';
 import type { ContentResult } from './contract.ts';
 import { contentEtag } from './etag.ts';
 
+/** A header has thousands of empty elements only to cost time. */
+const elementsMax = 64;
+
 /** Content that is the same for every caller, as it is and compressed. */
 export interface FixedContent {
   contentType: string;
@@ -44,8 +47,12 @@ export function answerFixed(
  */
 export function takesGzip(header: string | string[] | undefined): boolean {
   const codings = String(header ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((coding) => coding.split(';').map((part) => part.trim()));
+    .split(',', elementsMax)
+    .map((coding) =>
+      coding
+        .toLowerCase()
+        .split(';', 2)
+        .map((part) => part.trim()),
+    );
   return codings.some(([name, weight]) => name === 'gzip' && !/^q=0(?:\.0*)?$/.test(weight ?? ''));
 }

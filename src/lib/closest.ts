@@ -7,6 +7,8 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(lowered.length / 3)) + 1;
   for (const candidate of candidates) {
+    // Each letter that one of them has more is an edit.
+    if (Math.abs(lowered.length - Math.min(candidate.length, lengthMax)) >= bestDistance) continue;
     const distance = editDistance(lowered, candidate.slice(0, lengthMax).toLowerCase());
     if (distance < bestDistance) {
       best = candidate;

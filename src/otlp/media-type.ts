@@ -24,7 +24,7 @@ const codings: ReadonlyMap<string, ContentCoding> = new Map<string, ContentCodin
  */
 export function readEncoding(contentType: string | undefined): OtlpEncoding | undefined {
   if (contentType === undefined) return undefined;
-  const [type = '', ...parameters] = contentType.split(';');
+  const [type = '', ...parameters] = contentType.split(';', 64);
   const encoding = encodings.get(type.trim().toLowerCase());
   return encoding === 'json' && !parameters.every(isUtf8OrOther) ? undefined : encoding;
 }

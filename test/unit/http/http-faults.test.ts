@@ -41,6 +41,12 @@ describe('faults of a value', () => {
     expect(faults).toHaveLength(50);
     expect(faults.every(({ code }) => code === 'unknown_field')).toBe(true);
   });
+  test('suggest a name for the first ten unknown keys only, because each is compared with all known ones', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`threshol${at}`, 1]));
+    const messages = faultsOf(z.strictObject({ threshold: z.int().optional() }), unknown).map(({ message }) => message);
+    expect(messages.filter((message) => message.includes('did you mean "threshold"?'))).toHaveLength(10);
+    expect(messages).toHaveLength(12);
+  });
   test('of a time show one', () => {
     expect(faultsOf(z.strictObject({ from: z.iso.datetime({ offset: true }) }), { from: 'yesterday' })).toEqual([
       {

@@ -9,11 +9,11 @@ function work(ms: number): void {
 }
 
 test('work of a sharer that comes after very much of another begins in the same turn of the event loop', async () => {
-  const turns = new FairTurns(5);
+  const turns = new FairTurns(100);
   const done: string[] = [];
   for (let count = 0; count < 100; count++) {
     turns.add('busy', () => {
-      work(1);
+      work(3);
       done.push('busy');
     });
   }
@@ -39,6 +39,23 @@ test('a turn of the event loop begins work for a while, and the next ones the re
   expect(done.length).toBeLessThanOrEqual(6);
   while (done.length < all.length) await oneTurn();
   expect(done).toEqual(all);
+});
+
+test('what work leaves to microtasks counts as its time', async () => {
+  const turns = new FairTurns(5);
+  let done = 0;
+  for (let count = 0; count < 30; count++) {
+    turns.add('one', async () => {
+      await undefined;
+      await undefined;
+      work(1);
+      done++;
+    });
+  }
+  await oneTurn();
+  expect(done).toBeGreaterThan(0);
+  expect(done).toBeLessThanOrEqual(6);
+  while (done < 30) await oneTurn();
 });
 
 test('work that adds work begins it in a later turn', async () => {
