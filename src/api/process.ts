@@ -26,6 +26,7 @@ import {
   exportQuotaMetrics,
   feedbackTokenChecks,
   Limiter,
+  noteWritten,
   RefusedCredentials,
   unlimitedHeaders,
 } from '../domains/quotas/index.ts';
@@ -176,9 +177,13 @@ export function createApiProcess(config: Config): ApiProcess {
         },
       );
     },
-    admitBody: async ({ rateClass, metered }, principal, bytes) => {
-      if (rateClass !== 'write' || metered === false) return;
-      await chargeWritten({ limiter }, limitedWorkspaceOf(principal), bytes);
+    meter: ({ rateClass, metered }, principal) => {
+      const limited = limitedWorkspaceOf(principal);
+      if (limited === undefined || rateClass !== 'write' || metered === false) return undefined;
+      return {
+        chargeBody: (bytes) => chargeWritten({ limiter }, limited, bytes),
+        noteAnswer: (bytes) => noteWritten({ limiter }, limited, bytes),
+      };
     },
     idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     whyStuck: (lane) => whyStuck(probes, lane),

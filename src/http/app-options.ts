@@ -16,6 +16,12 @@ export interface CredentialOptions {
   atMs?: number | undefined;
 }
 
+export interface BytesMeter {
+  /** @throws ExhaustedError when a quota is used up */
+  chargeBody(bytes: number): Promise<void>;
+  noteAnswer(bytes: number): Promise<void>;
+}
+
 export interface AppOptions<P> {
   endpoints: readonly Endpoint<P>[];
   /**
@@ -30,10 +36,10 @@ export interface AppOptions<P> {
    */
   admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
   /**
-   * Applies quotas to a JSON body of this many bytes that has arrived. Runs before its handler. A raw endpoint applies
-   * them itself.
+   * Counts the bytes of JSON requests: of the body before its handler runs, and of the answer when it has succeeded; not
+   * of an answer that is only replayed. A raw endpoint counts its own.
    */
-  admitBody?: (endpoint: Endpoint<P>, principal: P | undefined, bytes: number) => Promise<void>;
+  meter?: (endpoint: Endpoint<P>, principal: P | undefined) => BytesMeter | undefined;
   /**
    * Returns the name under which a request shares this process: a workspace or another name. Called
    * after `authorize`. Without it, all requests share one name.

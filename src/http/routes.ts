@@ -118,11 +118,18 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     options.lanes.requireAnswersRead(endpoint, sharer);
     const isUnwanted = endpoint.method !== 'GET' && endpoint.body === undefined && hasBody(req);
     if (isUnwanted) await body.ignore(bodyBytesMax);
-    const once = onceFor(req, endpoint, options, { call, sharer, body });
+    const meter = options.meter?.(endpoint, call.principal);
+    let isReplay = true;
+    const begin = async () => {
+      isReplay = false;
+      await meter?.chargeBody(body.bytes);
+    };
+    const once = onceFor(req, endpoint, options, { call, sharer, body, begin });
     // A client that reads slowly holds neither its body nor the values of the result.
     const prepare = (result: Result) => countHeavy(sharer, () => prepareAnswer(result));
     const answer = await endpoint.call(Object.assign(call, { readBody, once })).then(prepare);
     body.release();
+    if (!isReplay) await meter?.noteAnswer(answer.content?.length ?? 0);
     options.lanes.countAnswer(endpoint, sharer, answer.content?.length ?? 0);
     await sendAnswer(req, res, answer, {
       hold: (bytes) => options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes }),
@@ -146,6 +153,14 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
+interface OnceParts<P> {
+  call: CommonCall<P>;
+  sharer: string;
+  body: RequestBody;
+  /** Runs before the handler, not before a stored answer. */
+  begin: () => Promise<void>;
+}
+
 /**
  * Returns how the handler runs: directly, or at most once per `Idempotency-Key` when the contract
  * supports it and the caller sends one.
@@ -153,8 +168,8 @@ function isAbort(error: unknown): boolean {
 function onceFor<P>(
   req: Request,
   endpoint: Endpoint<P>,
-  { idempotency, lanes, logger, admitBody }: RouteOptions<P>,
-  { call, sharer, body: held }: { call: CommonCall<P>; sharer: string; body: RequestBody },
+  { idempotency, lanes, logger }: RouteOptions<P>,
+  { call, sharer, body: held, begin }: OnceParts<P>,
 ): RawCall<P>['once'] {
   const { params, query, principal, requestId } = call;
   const inLane = <T>(handle: () => Promise<T>) =>
@@ -162,31 +177,39 @@ function onceFor<P>(
       // Answers to other writes were sent while the body arrived and the request waited.
       lanes.requireAnswersRead(endpoint, sharer);
       await call.recheck();
-      if (held.bytes > 0) await admitBody?.(endpoint, call.principal, held.bytes);
       const result = await handle();
       await heavyTurn(sharer);
       return result;
     });
   const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
   if (idempotency === undefined || key === undefined || principal === undefined)
-    return (_body, run) => inLane(async () => convertList(await run(randomUUID()), sharedThird(sharer)));
+    return (_body, run) =>
+      inLane(async () => {
+        await begin();
+        return convertList(await run(randomUUID()), sharedThird(sharer));
+      });
   const { operationId, shownOnce = [] } = endpoint;
   const tenant = idempotency.tenantOf(principal, params);
   const { store } = idempotency;
   const isUnbound = endpoint.lane === 'none';
-  const begin: typeof store.begin = (request) =>
+  const beginOnce: typeof store.begin = (request) =>
     isUnbound ? lanes.runRecord(sharer, () => store.begin(request)) : store.begin(request);
   return async (body, run) => {
     const digest = await digestRequest({ params, query, body }, { sharer, bytes: held.bytes });
     const deps = {
-      store: { ...store, begin },
+      store: { ...store, begin: beginOnce },
       request: { tenant, operationId, key, digest },
       shownOnce,
       where: { requestId, instance: req.path.slice(0, 2_000) },
       onStoreError: (error: unknown) =>
         logger.warn({ err: error, request_id: requestId }, 'idempotent response not stored'),
     };
-    return inLane(() => answerOnce(deps, run));
+    return inLane(() =>
+      answerOnce(deps, async (effectId) => {
+        await begin();
+        return run(effectId);
+      }),
+    );
   };
 }
 

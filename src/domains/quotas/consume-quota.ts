@@ -28,6 +28,18 @@ export async function consumeQuota(
 }
 
 /**
+ * Counts units that are used already, also beyond the limit.
+ * @throws UnavailableError when Redis is unavailable
+ */
+export async function countUse(
+  { limiter }: { limiter: Limiter },
+  workspace: WorkspaceScope,
+  use: QuotaUse,
+): Promise<void> {
+  await limiter.check([{ ...checkOf(workspace, use), limit: Number.MAX_SAFE_INTEGER }]);
+}
+
+/**
  * Refuses what {@link consumeQuota} would refuse now, and takes nothing. For work that comes before it.
  * @throws ExhaustedError, UnavailableError as {@link consumeQuota}
  */

@@ -8,7 +8,7 @@ export {
   type IngestCost,
   nothingStored,
 } from './charge-ingest.ts';
-export { chargeWritten } from './charge-written.ts';
+export { chargeWritten, noteWritten } from './charge-written.ts';
 export { consumeQuota, requireQuota } from './consume-quota.ts';
 export { exportQuotaMetrics } from './export-quota-metrics.ts';
 export { feedbackTokenChecks } from './feedback-token-check.ts';

@@ -233,14 +233,41 @@ describe('the quota of written bytes', () => {
   const writtenOf = async (project: ProjectOfTest) =>
     (await getQuota(api, project)).limits.find(({ resource }) => resource === 'written_bytes');
   const prompt = (name: string) => ({ name, type: 'text', template: 'x'.repeat(1_000) });
-  const create = (project: ProjectOfTest, name: string) =>
-    api.call('createPrompt', { params: { project_id: project.id }, key: project.key, body: prompt(name) });
+  const create = (project: ProjectOfTest, name: string, headers: Readonly<Record<string, string>> = {}) => {
+    const given = { params: { project_id: project.id }, key: project.key, body: prompt(name), headers };
+    return api.call<{ id: string }>('createPrompt', given);
+  };
 
-  test('counts the bodies of writes, also when a plan has no limit', async () => {
+  test('counts the bodies and answers of writes, also when a plan has no limit', async () => {
     const project = await newProject(api);
-    for (const name of ['one', 'two']) expect((await create(project, name)).status).toBe(201);
-    const used = ['one', 'two'].reduce((sum, name) => sum + JSON.stringify(prompt(name)).length, 0);
+    let used = 0;
+    for (const name of ['one', 'two']) {
+      const answer = await create(project, name);
+      expect(answer.status).toBe(201);
+      used += JSON.stringify(prompt(name)).length + answer.text.length;
+    }
     expect(await writtenOf(project)).toMatchObject({ unit: 'byte', used, limit: null });
+  });
+
+  test('counts the copy that a rollback stores', async () => {
+    const project = await newProject(api);
+    const params = { project_id: project.id, prompt_id: (await create(project, 'one')).body.id };
+    const before = (await writtenOf(project))?.used ?? 0;
+    const options = { params, key: project.key, body: { version: 1 } };
+    for (let count = 0; count < 3; count++) expect((await api.call('rollbackPrompt', options)).status).toBe(201);
+    expect((await writtenOf(project))?.used).toBeGreaterThan(before + 3_000);
+  });
+
+  test('does not count or refuse a request that is only answered again', async () => {
+    const project = await limitedProject(api, { quotas: { written_bytes: 2_000 } });
+    const headers = { 'Idempotency-Key': 'the-first' };
+    const first = await create(project, 'one', headers);
+    expect(first.status).toBe(201);
+    expectProblem(await create(project, 'two'), 402, 'quota_exceeded');
+    const { used } = (await writtenOf(project)) ?? {};
+    const again = await create(project, 'one', headers);
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect((await writtenOf(project))?.used).toBe(used);
   });
 
   test('refuses writes that exceed it, also imports, and no reads', async () => {
