@@ -2,6 +2,7 @@ import './runtime/own-garbage.ts';
 import './runtime/young-objects.ts';
 import { createApiProcess } from './api/process.ts';
 import { configOrExit } from './cli/config-or-exit.ts';
+import { unlimitedHeaders } from './domains/quotas/index.ts';
 import { listen, type RunningServer } from './http/server.ts';
 import { onStopSignal } from './runtime/on-stop-signal.ts';
 
@@ -29,7 +30,8 @@ onStopSignal(async (signal) => {
 
 await api.start();
 await api.prepare();
-listening = listen({ app: api.app, port: config.port, host: config.host, acceptHandles });
+const headers = () => unlimitedHeaders('none');
+listening = listen({ app: api.app, headers, port: config.port, host: config.host, acceptHandles });
 const { port } = await listening;
 api.logger.info({ port, host: config.host }, 'listening');
 api.warmUp();

@@ -1,5 +1,6 @@
 import type { DependencyName } from '../domains/operations/index.ts';
 import type { LaneName } from '../http/contract.ts';
+import { originOf } from '../lib/errors.ts';
 import type { ClickHouse } from '../stores/clickhouse/client.ts';
 import { clickHouseAway } from '../stores/clickhouse/errors.ts';
 import { readRows } from '../stores/clickhouse/statements.ts';
@@ -14,7 +15,7 @@ export function createProbes(
   checkQueue: () => Promise<unknown>,
 ): Record<DependencyName, Probe> {
   return {
-    postgres: createProbe({ check: () => findReadOnly(postgres) }),
+    postgres: createProbe({ check: () => findConcern(postgres) }),
     clickhouse: createProbe({
       check: (signal) =>
         readRows(clickhouse, { query: 'SELECT 1', format: 'JSONCompactEachRow', abort_signal: signal }),
@@ -24,12 +25,33 @@ export function createProbes(
   };
 }
 
-/** Resolves to the problem of a database that answers and stores nothing: a replica, or one that its provider protects. */
-async function findReadOnly(postgres: Postgres): Promise<Concern | undefined> {
-  const { rows } = await postgres.raw<{ rows: { read_only: string }[] }>(
-    `select current_setting('transaction_read_only') as read_only`,
-  );
-  return rows[0]?.read_only === 'on' ? new Concern('degraded', 'stores no changes: Postgres is read-only') : undefined;
+/**
+ * Resolves to the problem of a database that answers, and stores nothing (a replica, or one that its provider protects) or
+ * cannot be read: of another layout, or without the rights.
+ */
+async function findConcern(postgres: Postgres): Promise<Concern | undefined> {
+  try {
+    const { rows } = await postgres.raw<{ rows: { read_only: string }[] }>(
+      `select current_setting('transaction_read_only') as read_only, (select 1 from api_keys limit 1)`,
+    );
+    const isReadOnly = rows[0]?.read_only === 'on';
+    return isReadOnly ? new Concern('degraded', 'stores no changes: Postgres is read-only') : undefined;
+  } catch (error) {
+    const reason = unreadable[codeOf(error)];
+    if (reason === undefined) throw error;
+    return new Concern('down', `cannot authenticate: ${reason}`);
+  }
+}
+
+/** Postgres error codes of a database that this service cannot use (postgresql.org/docs, appendix A). */
+const unreadable: Readonly<Record<string, string>> = {
+  '42P01': 'Postgres has no tables of this service; run the migrations',
+  '42501': 'Postgres refuses this user its tables',
+};
+
+function codeOf(error: unknown): string {
+  const said = originOf(error);
+  return said instanceof Error && 'code' in said ? String(said.code) : '';
 }
 
 /**

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Headers } from './contract.ts';
 import { sendProblem } from './error-handler.ts';
 import { type Problem, problemContentType, problemOf } from './problem.ts';
 import { errorRendererOf } from './request-context.ts';
@@ -12,8 +13,14 @@ import { errorRendererOf } from './request-context.ts';
  * node:http).
  * @param current the request of this connection that is being answered. If it is complete, the fault is after it: it
  * is answered, and the connection closed instead of a refusal. So it is when the answer of an incomplete one has begun
+ * @param headers what every response has
  */
-export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, current?: ServerResponse): void {
+export function refuseConnection(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  current?: ServerResponse,
+  headers: Headers = {},
+): void {
   const isGone = error.code === 'ECONNRESET' || !socket.writable;
   if (!isGone && current?.req.complete && !current.headersSent) {
     current.setHeader('Connection', 'close');
@@ -23,7 +30,7 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, c
     socket.destroy();
     return;
   }
-  writeProblem(socket, problemOfParser(error));
+  writeProblem(socket, problemOfParser(error), headers);
 }
 
 /** Longest time without progress for a client that is told that there is no tunnel. */
@@ -33,7 +40,7 @@ const refusedMsMax = 5_000;
  * Refuses CONNECT, which requests a tunnel. Node passes only its socket, and does not watch it any more.
  * @param current the request of this connection that is being answered, as for {@link refuseConnection}
  */
-export function refuseTunnel(socket: Socket, current?: ServerResponse): void {
+export function refuseTunnel(socket: Socket, current?: ServerResponse, headers: Headers = {}): void {
   // Node has removed its own listeners, and an `error` event without a listener ends the process.
   socket.on('error', () => socket.destroy());
   socket.on('timeout', () => socket.destroy());
@@ -47,7 +54,10 @@ export function refuseTunnel(socket: Socket, current?: ServerResponse): void {
   }
   socket.setTimeout(refusedMsMax);
   const detail = 'CONNECT is not supported, because this server is not a proxy';
-  writeProblem(socket, problemOf('method_not_allowed', 'method_not_allowed', detail, newWhere()), ['Allow: ']);
+  writeProblem(socket, problemOf('method_not_allowed', 'method_not_allowed', detail, newWhere()), {
+    ...headers,
+    Allow: '',
+  });
 }
 
 /**
@@ -103,7 +113,7 @@ const reasons: Readonly<Record<number, string>> = {
   431: 'Request Header Fields Too Large',
 };
 
-function writeProblem(socket: Duplex, problem: Problem, headers: readonly string[] = []): void {
+function writeProblem(socket: Duplex, problem: Problem, headers: Headers): void {
   const body = JSON.stringify(problem);
   const head = [
     `HTTP/1.1 ${problem.status} ${reasons[problem.status] ?? 'Error'}`,
@@ -113,7 +123,7 @@ function writeProblem(socket: Duplex, problem: Problem, headers: readonly string
     'Cache-Control: no-store',
     'X-Content-Type-Options: nosniff',
     `X-Request-Id: ${problem.request_id}`,
-    ...headers,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -6,6 +6,7 @@ import { Bag } from '../runtime/bag.ts';
 import { addAcceptHandles } from './accept-handles.ts';
 import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-errors.ts';
 import { ConnectionRoom } from './connection-room.ts';
+import type { Headers } from './contract.ts';
 import { messageClassesFor } from './message-classes.ts';
 import { Pipelines } from './pipelines.ts';
 import { isUnread, ReadTurns } from './read-turns.ts';
@@ -32,6 +33,7 @@ export async function listen({
   arrival = arrivalLimits,
   acceptHandles = 1,
   connectionsMax = 8_192,
+  headers,
 }: {
   app: RequestListener;
   port: number;
@@ -41,6 +43,8 @@ export async function listen({
   acceptHandles?: number;
   /** Maximum connections of this process. Each is a file descriptor and some kilobytes. */
   connectionsMax?: number;
+  /** Returns the headers of responses to what never became a request, see `createApp`. */
+  headers?: () => Headers;
 }): Promise<RunningServer> {
   const running = new Bag<ServerResponse>();
   let draining = false;
@@ -76,7 +80,7 @@ export async function listen({
     serve(req, res);
   });
   server.on('clientError', (error, socket) => {
-    const refuse = () => refuseConnection(error, socket, currentOf(socket));
+    const refuse = () => refuseConnection(error, socket, currentOf(socket), headers?.());
     // Node finds all timed-out requests together.
     if ('code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
       if (!isUnread(socket as Socket)) refusals.add(refuse);
@@ -88,7 +92,7 @@ export async function listen({
     // A request that arrived together with the fault has begun then.
     pipelines.after(socket as Socket, refuse);
   });
-  server.on('connect', ({ socket }) => refuseTunnel(socket, currentOf(socket)));
+  server.on('connect', ({ socket }) => refuseTunnel(socket, currentOf(socket), headers?.()));
   await new Promise<void>((resolve, reject) => {
     // The listener stays: a connection that cannot be accepted, because there is no memory or file descriptor, must not
     // end the process.

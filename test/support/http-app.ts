@@ -34,7 +34,12 @@ export async function serve<P = unknown>(
     latency,
     ...options,
   });
-  const server = await listen({ app, port: 0, host: '127.0.0.1' });
+  const server = await listen({
+    app,
+    port: 0,
+    host: '127.0.0.1',
+    ...(options.headers && { headers: options.headers }),
+  });
   return {
     url: `http://127.0.0.1:${server.port}`,
     port: server.port,

@@ -22,6 +22,7 @@ export const createApiKeyBody = z
     preset: z.enum(presetNames).optional().meta({ description: 'A named set of scopes. Use it instead of `scopes`' }),
     expires_at: z.iso
       .datetime({ offset: true })
+      .refine((time) => Date.parse(time) < Date.UTC(10_000, 0), 'must be before the year 10000 in UTC')
       .nullish()
       .meta({ description: 'When the key expires, a time in the future; null means never' }),
   })

@@ -130,6 +130,7 @@ describe('422', () => {
     [{ name: 'x', expires_at: 'tomorrow' }, 'expires_at'],
     [{ name: 'x', expires_at: 1_900_000_000 }, 'expires_at'],
     [{ name: 'x', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
+    [{ name: 'x', expires_at: '9999-12-31T23:59:59-14:00' }, 'expires_at'],
   ])('the body %j is refused, naming the field', async (body, path) => {
     const problem = expectProblem(await create(body), 422, 'invalid_body');
     expect(problem.errors).toContainEqual(expect.objectContaining({ path }));

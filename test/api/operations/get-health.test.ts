@@ -89,6 +89,16 @@ describe('with a Postgres that is read-only', () => {
 });
 
 describe('503', () => {
+  test('with a Postgres without the tables of this service it is down and says what to do', async () => {
+    const url = new URL(api.config.databaseUrl);
+    url.searchParams.set('options', '-c search_path=none');
+    const lame = await startApi({ databaseUrl: url.href, logLevel: 'silent' });
+    const health = await lame.call<HealthReport>('getHealth');
+    await lame.close();
+    expect([health.status, health.body.status]).toEqual([503, 'down']);
+    expect(health.body.checks.postgres).toMatchObject({ status: 'down', reason: expect.stringMatching(/migrations/) });
+  });
+
   test.each([
     ['postgres', { databaseUrl: `postgres://u:hidden-password@${nowhere}/db` }],
     ['redis', { redisUrl: `redis://:hidden-password@${nowhere}` }],

@@ -28,7 +28,7 @@ beforeAll(async () => {
     responses: { 204: { description: 'ok' } },
     handle: async () => ({ status: 204 }),
   });
-  app = await serve([read, write], { authorize: async () => undefined });
+  app = await serve([read, write], { authorize: async () => undefined, headers: () => ({ 'X-Every': 'response' }) });
 });
 afterAll(() => app.close());
 
@@ -89,6 +89,7 @@ describe('what is not a request', () => {
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head).toMatch(/\r\nContent-Type: application\/problem\+json\r\n/);
     expect(head).toMatch(/\r\nConnection: close\r\n/);
+    expect(head).toMatch(/\r\nX-Every: response(\r\n|$)/);
     const problem = JSON.parse(body);
     expect(problem).toMatchObject({ status, code, title: expect.stringMatching(/\w/) });
     expect(head).toContain(`X-Request-Id: ${problem.request_id}`);
