@@ -4,6 +4,8 @@ import { MalformedError } from '../lib/errors.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type Problem, problemContentType, problemHeaders, toProblem } from './problem.ts';
 import { contextOf } from './request-context.ts';
+import type { RequestLanes } from './request-lanes.ts';
+import { watchUnread } from './send-result.ts';
 
 /**
  * Creates the last middleware. It turns every error that no endpoint rendered itself into a problem
@@ -15,6 +17,8 @@ export function errorHandler(options: AnswerErrorOptions): ErrorRequestHandler {
 
 export interface AnswerErrorOptions {
   logger: Logger;
+  /** Counts responses that are not read at once. Those to requests that no route matches are short. */
+  lanes?: Pick<RequestLanes, 'noteUnread'>;
 }
 
 /**
@@ -24,7 +28,7 @@ export interface AnswerErrorOptions {
 export function answerError(
   error: unknown,
   { req, res }: { req: Request; res: Response },
-  { logger }: AnswerErrorOptions,
+  { logger, lanes }: AnswerErrorOptions,
 ): void {
   const context = contextOf(res);
   const known = recognizeUriError(error);
@@ -42,6 +46,9 @@ export function answerError(
   for (const [name, value] of Object.entries(problemHeaders(problem, known))) res.setHeader(name, value);
   if (context.renderError === undefined) sendProblem(problem, res);
   else context.renderError(problem);
+  const { sharer } = context;
+  if (lanes === undefined || sharer === undefined) return;
+  watchUnread(res, Number(res.getHeader('Content-Length')), (bytes) => lanes.noteUnread(sharer, bytes));
 }
 
 /** Logs one short line, because in an outage there is one for every request. */

@@ -1,5 +1,6 @@
 import { AppError, type Fault } from '../lib/errors.ts';
 import { type CodeOf, type ProblemCode, type ProblemKind, problemCodes } from '../lib/problem-codes.ts';
+import { fitJson, jsonBytesOf } from './fit-json.ts';
 
 /** RFC 9457 problem details, the error format of every JSON endpoint. */
 export interface Problem {
@@ -36,9 +37,14 @@ export const statusByKind = {
   internal: 500,
 } as const satisfies Record<ProblemKind, number>;
 
+/** Bytes of the JSON of a problem, and those of them that are for faults if the other members would take all. */
+const problemBytesMax = 64 * 1024;
+const faultsBytesMin = 8 * 1024;
+const detailCharsMax = 2_000;
+
 /**
- * Converts any thrown value to a problem. The details of an error that is not an `AppError` are
- * hidden behind `internal_error`.
+ * Converts any thrown value to a problem of at most 64 KiB. The details of an error that is not an `AppError` are
+ * hidden behind `internal_error`. `truncated` is true if elements of lists are left out.
  */
 export function toProblem(error: unknown, where: { requestId: string; instance: string }): Problem {
   if (!(error instanceof AppError)) {
@@ -46,11 +52,34 @@ export function toProblem(error: unknown, where: { requestId: string; instance: 
     return problemOf('internal', 'internal_error', detail, where);
   }
   const { kind, code, message, errors, extra }: AppError = error;
-  return {
-    ...extra,
-    ...problemOf(kind, code, message, where),
-    ...(errors && errors.length > 0 ? { errors } : {}),
-  };
+  const problem = problemOf(kind, code, message.slice(0, detailCharsMax), where);
+  const hasFaults = errors !== undefined && errors.length > 0;
+  const members = fitMembers(
+    { ...extra, ...(hasFaults && { errors }) },
+    problemBytesMax - jsonBytesOf(problem),
+    hasFaults ? faultsBytesMin : 0,
+  );
+  return { ...members, ...problem };
+}
+
+/** Fits the members of a problem into so many bytes. Faults come last, and have at least `reserved` of the bytes. */
+function fitMembers(
+  members: Readonly<Record<string, unknown>>,
+  bytesMax: number,
+  reserved: number,
+): Record<string, unknown> {
+  const fitted: Record<string, unknown> = {};
+  let left = bytesMax - jsonBytesOf({ truncated: true });
+  let isWhole = true;
+  for (const [name, member] of Object.entries(members)) {
+    const room = left - jsonBytesOf(name) - 2 - (name === 'errors' ? 0 : reserved);
+    const { value, bytes, isWhole: isWholeMember } = fitJson(member, room);
+    isWhole &&= isWholeMember;
+    if (value === undefined) continue;
+    fitted[name] = value;
+    left -= jsonBytesOf(name) + 2 + bytes;
+  }
+  return isWhole ? fitted : { ...fitted, truncated: true };
 }
 
 /** Builds a problem for a registered code, for responses without an `AppError`. */

@@ -85,8 +85,13 @@ export async function sendAnswer(req: Request, res: Response, answer: PreparedAn
   if (held !== undefined && typeof content !== 'string') await sendSlices(res, content, held);
   else {
     res.end(content);
-    if (content.length > unwatchedBytesMax && res.writableLength > 0) limitSending(res, room.note(content.length));
+    watchUnread(res, content.length, room.note);
   }
+}
+
+/** Counts and limits an answer of so many bytes that has just been sent, if its client has not read it at once. */
+export function watchUnread(res: Response, bytes: number, note: AnswerRoom['note']): void {
+  if (bytes > unwatchedBytesMax && res.writableLength > 0) limitSending(res, note(bytes));
 }
 
 /** A smaller answer needs little memory until its client has read it. */

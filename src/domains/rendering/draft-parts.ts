@@ -18,9 +18,12 @@ export async function expandDraft(
   const { byRef } = await loadParts(source, project, templates);
   const self = partSlug === undefined ? undefined : await selfAs(source, project, templates, partSlug);
   const resolve = (slug: string, ref: string) =>
-    self !== undefined && ref === slug && slug === partSlug ? self : byRef.get(ref);
+    self !== undefined && slug === partSlug && isNewest(ref, self) ? self : byRef.get(ref);
   return expandParts(templates, resolve, self);
 }
+
+const isNewest = (ref: string, { slug, version }: ResolvedPart) =>
+  [slug, `${slug}@latest`, `${slug}@${version}`].includes(ref);
 
 async function selfAs(
   { parts }: PartSource,

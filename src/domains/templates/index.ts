@@ -1,9 +1,4 @@
-export {
-  analyzeInSlices,
-  analyzeTemplates,
-  type TemplateAnalysis,
-  type TemplateVariable,
-} from './analyze-templates.ts';
+export { analyzeInSlices, analyzeTemplates, type TemplateAnalysis } from './analyze-templates.ts';
 export { type ExpandedParts, expandParts, type ResolvedPart } from './expand-parts.ts';
 export { templateLimits } from './limits.ts';
 export { contextWindowOf } from './lint/context-window.ts';
@@ -15,6 +10,7 @@ export { InvalidTemplateError, MissingVariablesError, TemplateLimitError } from 
 export { renderMessages, renderTemplate } from './render-template.ts';
 export { requiredPaths } from './schema/schema-paths.ts';
 export { type OnMissing, type ParsedTemplate, type TemplateFormat, templateFormats } from './template.ts';
+export type { TemplateVariable } from './template-variable.ts';
 export { TemplateThreads, type WorkspaceThreads } from './threads/template-threads.ts';
 export { type TokenCount, TokenCounter } from './tokens/token-counter.ts';
 export { checkInputSchema, validateVariables } from './validate-variables.ts';

@@ -10,6 +10,9 @@ export const templateLimits = {
   problemsMax: 50,
   nameCharactersMax: 256,
   nameSegmentsMax: 16,
+  /** Characters, and segments, of the path that a name in a part stands for. Each part around it may add a name. */
+  pathCharactersMax: 1_024,
+  pathSegmentsMax: 64,
   /** Arguments of one part tag. */
   argumentsMax: 32,
   /** Levels of parts within parts, not counting the prompt itself. */

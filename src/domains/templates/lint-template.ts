@@ -121,7 +121,9 @@ function* lintUndeclared(
   pathOf: (text: number) => string,
   suggest: Suggest,
 ): Generator<undefined, Lint[]> {
-  const declared = isObject(schema.properties) ? Object.keys(schema.properties) : [];
+  // No variable has a longer name.
+  const isName = ({ length }: string) => length <= templateLimits.nameCharactersMax;
+  const declared = isObject(schema.properties) ? Object.keys(schema.properties).filter(isName) : [];
   const scopesWithin = scopesOf(schema);
   const lints: Lint[] = [];
   for (const { name, path, occurrences } of variables) {

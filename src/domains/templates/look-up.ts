@@ -1,8 +1,8 @@
 /** Result for an absent property. A property that is present may be null. */
 export const absent = Symbol('absent');
 
-/** Maps the names of arguments to the variables they stand for. */
-export type ArgumentPaths = Pick<ReadonlyMap<string, string>, 'get'>;
+/** Maps the names of arguments to the variables they stand for; null for a value that no variable of the caller gives. */
+export type ArgumentPaths = Pick<ReadonlyMap<string, string | null>, 'get'>;
 
 /** One context of the stack. That of the arguments of a part has `paths`. */
 export interface Frame {

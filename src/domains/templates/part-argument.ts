@@ -1,2 +1,2 @@
-/** An argument of a part tag: a variable's path or a literal value. */
+/** An argument of a part tag: the path of a variable, or a value that no variable of the caller gives. */
 export type PartArgument = { name: string; path: string } | { name: string; value: string | number | boolean | null };

@@ -58,6 +58,8 @@ export class TemplateLimitError extends InvalidError {
 
 /** Faults of one response. `missing` has all names, and takes a tenth of their time and bytes. */
 const missingFaultsMax = 100;
+/** Characters of the names in the detail. */
+const namedCharactersMax = 500;
 
 /** Required variables or placeholders are absent or null. */
 export class MissingVariablesError extends InvalidError {
@@ -67,7 +69,8 @@ export class MissingVariablesError extends InvalidError {
   constructor(variables: readonly string[], placeholders: readonly string[] = []) {
     const missing = [...variables, ...placeholders.map((name) => `placeholders.${name}`)];
     const faults = [...variables.slice(0, missingFaultsMax).map(missingVariable), ...placeholders.map(missingMessages)];
-    super('missing_variables', `${countOf(missing.length, 'variable')} missing: ${missing.slice(0, 20).join(', ')}`, {
+    const first = missing.slice(0, 20).join(', ').slice(0, namedCharactersMax);
+    super('missing_variables', `${countOf(missing.length, 'variable')} missing: ${first}`, {
       errors: faults.slice(0, missingFaultsMax),
       extra: { missing },
     });

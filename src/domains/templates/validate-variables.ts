@@ -19,6 +19,12 @@ const checked = new WeakSet<object>();
 export async function checkInputSchema(threads: WorkspaceThreads, schema: unknown): Promise<void> {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
     throw invalidSchema('it is not an object');
+  if ('$async' in schema && schema.$async) throw invalidSchema('`$async` is not supported');
+  await requireCompiles(threads, schema);
+}
+
+/** @throws InvalidError (`invalid_input_schema`), TemplateLimitError */
+async function requireCompiles(threads: WorkspaceThreads, schema: object): Promise<void> {
   if (checked.has(schema)) return;
   const bytes = Buffer.byteLength(JSON.stringify(schema));
   if (bytes > schemaBytesMax) throw invalidSchema(`it has ${bytes} bytes, and the limit is ${schemaBytesMax}`);
@@ -38,7 +44,7 @@ export async function validateVariables(
   schema: object,
   variables: Readonly<Record<string, unknown>>,
 ): Promise<Omit<CheckedVariables, 'faults'>> {
-  await checkInputSchema(threads, schema);
+  await requireCompiles(threads, schema);
   const { workspaceId } = threads;
   const inline = isQuickCheck(schema, variables);
   if (inline && !isCompiled(schema)) await sharedThird(workspaceId)();

@@ -85,6 +85,10 @@ const problemSchema = z
     code: z.enum(listProblemCodes().map(({ code }) => code)),
     request_id: z.string(),
     errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })).optional(),
+    truncated: z
+      .boolean()
+      .optional()
+      .meta({ description: 'True if elements of lists are left out, because a problem has at most 64 KiB' }),
   })
   .meta({ id: 'Problem' });
 

@@ -126,6 +126,18 @@ describe('200', () => {
     expect((await validate(it, { template: ' {{> a}}' })).valid).toBe(true);
   });
 
+  test('a draft of a part shows the cycle also through `@latest`, and through the number that its version will have', async () => {
+    const { slug } = await it.newPart({ slug: 'cyclic', template: 'x' });
+    const { slug: other } = await it.newPart({ template: `{{> ${slug}@latest}}` });
+    for (const ref of [`${slug}@latest`, `${slug}@2`, other]) {
+      const { errors } = await validate(it, { template: `{{> ${ref}}}`, part_slug: slug });
+      expect(errors.map(({ code }) => code)).toEqual(['part_cycle']);
+      const body = { template: `{{> ${ref}}}` };
+      expectProblem(await it.call('updatePart', slug, { body }), 422, 'part_cycle');
+    }
+    expect((await validate(it, { template: `{{> ${slug}@1}}`, part_slug: slug })).valid).toBe(true);
+  });
+
   test('lints: undeclared and unused variables, secrets, variables in a system message, arguments of parts', async () => {
     const part = await it.newPart({ template: '{{ needed }}', template_format: 'liquid' });
     const report = await validate(it, {

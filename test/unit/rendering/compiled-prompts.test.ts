@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { PromptContent } from '../../../src/domains/prompts/index.ts';
 import { CompiledPrompts } from '../../../src/domains/rendering/compiled-prompts.ts';
 import { createPartSource, type PartsProject } from '../../../src/domains/rendering/load-parts.ts';
-import type { TemplateThreads } from '../../../src/domains/templates/index.ts';
+import { TemplateThreads } from '../../../src/domains/templates/index.ts';
 import type { Item, ItemCache } from '../../../src/domains/versioned/index.ts';
 import { newId } from '../../../src/lib/ids.ts';
 
@@ -11,8 +11,9 @@ const prompt = { id: newId('prm'), projectId: project.projectId } as Item;
 
 const whole = { type: 'text', template: 'Hi {{who}}', templateFormat: 'mustache', config: null, inputSchema: null };
 
-function compiledPrompts(read: () => Promise<object>): CompiledPrompts {
-  const threads = { of: (workspaceId: string) => ({ workspaceId }) } as unknown as TemplateThreads;
+const noThreads = { of: (workspaceId: string) => ({ workspaceId }) } as unknown as TemplateThreads;
+
+function compiledPrompts(read: () => Promise<object>, threads = noThreads): CompiledPrompts {
   const source = createPartSource({ parts: { find: async () => undefined } as never, threads });
   const readVersion = async () => ({ content: await read() });
   return new CompiledPrompts({ readVersion } as unknown as ItemCache<PromptContent>, source);
@@ -54,6 +55,15 @@ test('what comes during a compilation waits for one that begins later, and that 
   await expect(first).rejects.toThrow('mended meanwhile');
   const [second, third] = await Promise.all(others);
   expect(second).toBe(third);
+});
+
+test('a stored version with a Liquid name that is too long is refused when it is compiled', async () => {
+  const threads = new TemplateThreads();
+  const stored = { ...whole, template: `{{ ${'A'.repeat(200_000)} }}`, templateFormat: 'liquid' };
+  await expect(compiledPrompts(async () => stored, threads).find(project, prompt, 1)).rejects.toMatchObject({
+    ...{ code: 'template_limit', budget: 'variables' },
+  });
+  await threads.close();
 });
 
 test('small compiled prompts are compiled once', async () => expect(await readsOf({}, 200)).toBe(200));

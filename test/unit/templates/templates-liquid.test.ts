@@ -31,6 +31,16 @@ test('objects and lists are inserted as JSON', async () => {
   );
 });
 
+test.each([
+  ['{% capture c %}{{ o }} {{ l }} {{ n }}{{ none }}{% endcapture %}{{ c }}', '{"a":1} [1,"x"] 1.5'],
+  ['{% capture c %}{% if n %}{{ o }}{% endif %}{% endcapture %}{{ c | size }}', '7'],
+  ['{% capture c %}{% capture d %}{{ o }}{% endcapture %}<{{ d }}>{% endcapture %}{{ c }}', '<{"a":1}>'],
+  ["{% capture c %}{% render 'p', x: o %}{% endcapture %}{{ c }}", '[{"a":1}]'],
+])('objects and lists are captured as JSON in %s', async (source, text) => {
+  const variables = { o: { a: 1 }, l: [1, 'x'], n: 1.5 };
+  expect((await render(source, variables, partsOf({ p: '[{{x}}]' }), 'empty')).text).toBe(text);
+});
+
 test('what is missing fails by name and path, or is nothing, or stays; a default fills in', async () => {
   const source = '{{ user.name }} {{ tone | default: "calm" }}{% if vip %} {{ tier }}{% endif %}';
   await expect(render(source, { user: {} })).rejects.toMatchObject({
@@ -145,11 +155,18 @@ describe('limits', () => {
       'a capture that grows',
       '{% for a in l %}{% for b in l %}{% capture s %}{{ s }}{{ s }}x{% endcapture %}{% endfor %}{% endfor %}',
     ],
+    [
+      'an object that is captured again and again',
+      '{% for a in l %}{% capture s %}{{ o }}{% endcapture %}{% endfor %}',
+    ],
+    ['objects in one capture', '{% capture s %}{% for a in l %}{{ o }}{% endfor %}{% endcapture %}'],
+    ['an object of many values in a capture', '{% capture s %}{% for a in l %}{{ l }}{% endfor %}{% endcapture %}'],
     ['a nesting of 20,000', '{% if l %}'.repeat(20_000) + '{% endif %}'.repeat(20_000)],
   ])('%s ends within a second as template_limit, and the next template renders', async (_what, source) => {
     const startMs = performance.now();
     const l = Array.from({ length: 400 }, (_, index) => index);
-    await expect(render(source, { l })).rejects.toMatchObject({ code: 'template_limit' });
+    const o = { text: 'x'.repeat(100_000) };
+    await expect(render(source, { l, o })).rejects.toMatchObject({ code: 'template_limit' });
     expect(performance.now() - startMs).toBeLessThan(3_000);
     expect((await render('{{ v }}', { v: 'alive' })).text).toBe('alive');
   });

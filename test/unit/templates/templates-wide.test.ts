@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
 import {
   analyzeInSlices,
   analyzeTemplates,
@@ -77,6 +78,73 @@ test('variables with many segments and a schema that combines others are analyze
   const expanded = { parts: new Map(), states: [], problems: [] };
   await lintTemplate({ prompt: { template }, analysis, expanded, knownParts: [], inputSchema: schema }, rest);
   expect(slices).toBeGreaterThan(0);
+});
+
+describe('parts within parts that use variables 49,000 times', () => {
+  const segments = numbered('of-a-path-', 15).join('.');
+  const parts = partsOf({
+    p1: `{{> p2 x=x.${segments}}}`,
+    p2: `{{> p3 x=x.${segments}}}`,
+    p3: numbered('x.v', 490)
+      .map((name) => `{{${name}}}`)
+      .join(''),
+  });
+  const template = parseMustache('{{> p1 x=a}}'.repeat(100));
+
+  test('are analyzed in short slices', async () => {
+    const longestMs = async () => {
+      let longest = 0;
+      let endedAtMs = performance.now();
+      const rest = async () => {
+        longest = Math.max(longest, performance.now() - endedAtMs);
+        await nextTurn();
+        endedAtMs = performance.now();
+      };
+      const { variables } = await analyzeInSlices([template], parts, undefined, rest);
+      expect(variables).toHaveLength(493);
+      return longest;
+    };
+    const tries = [await longestMs(), await longestMs(), await longestMs()];
+    expect(Math.min(...tries)).toBeLessThan(100);
+  });
+
+  test('wait for their turn after about a millisecond, so a dozen of them begin in a short time', async () => {
+    let waiting = 0;
+    const rest = () => new Promise<void>(() => waiting++);
+    const begin = () => {
+      for (let count = 0; count < 12; count++) void analyzeInSlices([template], parts, undefined, rest);
+    };
+    expect(await leastMs(begin)).toBeLessThan(200);
+    expect(waiting).toBe(3 * 12);
+  });
+});
+
+test('variables with a default are refused if the objects around them make more than 2,000', () => {
+  const schema = { properties: { a: { $ref: '#' }, b: { $ref: '#' }, v: { default: 0 } } };
+  const names = (count: number) =>
+    Array.from({ length: count }, (_, index) => {
+      const bits = index.toString(2).padStart(10, '0');
+      return [...bits].map((bit) => (bit === '0' ? 'a' : 'b')).join('.');
+    });
+  const template = (count: number) =>
+    parseMustache(
+      names(count)
+        .map((name) => `{{${name}.v}}`)
+        .join(''),
+    );
+  expect(analyzeTemplates([template(512)], new Map(), schema).variables).toHaveLength(512 + 1_023);
+  expect(() => analyzeTemplates([template(1_024)], new Map(), schema)).toThrow(/at most 2000 different variables/);
+});
+
+test('a small prompt is analyzed without a pause', async () => {
+  const rest = () => Promise.reject(new Error('It paused'));
+  const template = parseMustache(
+    numbered('v', 40)
+      .map((name) => `{{${name}}}`)
+      .join(''),
+  );
+  const { variables } = await analyzeInSlices([template], new Map(), { properties: { v1: {} } }, rest);
+  expect(variables).toHaveLength(40);
 });
 
 test('variables in very many sections with long names, around which are parts within parts, are linted in a short time', async () => {

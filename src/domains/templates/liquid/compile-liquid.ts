@@ -2,6 +2,7 @@ import { type Liquid, type Template, toValueSync } from 'liquidjs';
 import { templateLimits } from '../limits.ts';
 import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
 import type { LiquidTemplate } from '../template.ts';
+import { findGlobals } from './accesses.ts';
 import { findFacts } from './find-facts.ts';
 import { causedByStack, problemsOf } from './liquid-problems.ts';
 import { trackOutputs } from './track-outputs.ts';
@@ -14,14 +15,15 @@ export interface CompiledLiquid {
 
 /**
  * Compiles a Liquid template. Must run in a worker thread only.
- * @throws InvalidTemplateError, and the errors of LiquidJS's own limits
+ * @throws InvalidTemplateError, TemplateLimitError, and the errors of LiquidJS's own limits
  */
 export function compileLiquid(liquid: Liquid, source: string): CompiledLiquid {
   try {
     const templates = liquid.parse(source);
     checkNesting(templates);
-    trackOutputs(liquid, templates);
-    return { templates, parsed: { format: 'liquid', source, ...findFacts(templates, source) } };
+    const isGlobal = findGlobals(templates);
+    trackOutputs(liquid, templates, isGlobal);
+    return { templates, parsed: { format: 'liquid', source, ...findFacts(templates, source, isGlobal) } };
   } catch (error) {
     if (causedByStack(error)) throw tooDeep();
     const problems = problemsOf(error, source, liquid);

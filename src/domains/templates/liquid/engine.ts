@@ -1,5 +1,6 @@
 import { Liquid } from 'liquidjs';
 import { templateLimits } from '../limits.ts';
+import { JsonCaptureTag } from './capture-tag.ts';
 import { PartTag } from './part-tag.ts';
 
 /** Limits that LiquidJS itself enforces on one render. */
@@ -31,6 +32,7 @@ export function createLiquid(): Liquid {
   });
   for (const name of refusedTags) delete liquid.tags[name];
   liquid.registerTag('render', PartTag);
+  liquid.registerTag('capture', JsonCaptureTag);
   return liquid;
 }
 

@@ -1,6 +1,5 @@
 import {
   AssignTag,
-  analyzeSync,
   CaptureTag,
   EchoTag,
   ForTag,
@@ -11,22 +10,22 @@ import {
   TypeGuards,
   toValueSync,
   type Value,
-  type Variable,
 } from 'liquidjs';
+import { templateLimits } from '../limits.ts';
 import { indexLines } from '../line-index.ts';
 import type { PartArgument } from '../part-argument.ts';
+import { requireShortName } from '../require-short-path.ts';
 import type { PartUse, TemplateFacts, VariableUse } from '../template.ts';
+import { type IsGlobal, readAccess, visitAccesses } from './accesses.ts';
 import { tagAround } from './liquid-problems.ts';
 import { PartTag } from './part-tag.ts';
 
 /**
- * Finds the variables and parts of a parsed template with LiquidJS's static analysis. Names defined
+ * Finds the variables and parts of a parsed template whose part tags know the paths of their arguments. Names defined
  * by `assign`, `for` and similar tags are not variables.
+ * @throws TemplateLimitError for a name that is too long
  */
-export function findFacts(templates: Template[], source: string): TemplateFacts {
-  const globals = new Set(
-    Object.values(analyzeSync(templates, { partials: false }).globals).flatMap((each) => each.map(placeKey)),
-  );
+export function findFacts(templates: readonly Template[], source: string, isGlobal: IsGlobal): TemplateFacts {
   const position = indexLines(source);
   const variables: VariableUse[] = [];
   const parts: PartUse[] = [];
@@ -34,9 +33,12 @@ export function findFacts(templates: Template[], source: string): TemplateFacts 
     const { begin, end } = template.token;
     const place = { ...position(...tagAround(source, begin, end)), within };
     const inserts = unconditional && insertsValues(template);
-    for (const variable of variablesOf(template)) {
-      if (globals.has(placeKey(variable))) variables.push({ path: pathOf(variable), ...place, unconditional: inserts });
-    }
+    visitAccesses(template, (access) => {
+      requireShortName(access.getText(), access.props.length);
+      const { segments } = readAccess(access);
+      if (segments.length === 0 || !isGlobal(access)) return;
+      variables.push({ path: segments.join('.'), ...place, unconditional: inserts });
+    });
     if (template instanceof PartTag) {
       const { slug, ref } = template;
       parts.push({ slug, ref, arguments: argumentsOf(template), ...place, unconditional });
@@ -61,7 +63,9 @@ export function walk(
     visit(template, unconditional, within);
     const inner = template.children === undefined ? [] : toValueSync(template.children(false, true));
     const stays = template instanceof CaptureTag || template instanceof LiquidTag;
-    const loop = template instanceof ForTag || template instanceof TablerowTag ? [template.collection.getText()] : [];
+    const isLoop = template instanceof ForTag || template instanceof TablerowTag;
+    // A longer one is no name.
+    const loop = isLoop ? [template.collection.getText().slice(0, templateLimits.nameCharactersMax)] : [];
     if (inner.length > 0) walk(inner, unconditional && stays, [...within, ...loop], visit);
   }
 }
@@ -92,26 +96,11 @@ export function hasDefault(value: Value): boolean {
 }
 
 function argumentsOf(tag: PartTag): PartArgument[] {
-  const paths = tag.paths();
   return Object.entries(tag.hash.hash).map(([name, token]) => {
-    const path = paths.get(name);
-    if (path !== undefined) return { name, path };
+    requireShortName(name, 1);
+    const path = tag.paths.get(name);
+    if (typeof path === 'string') return { name, path };
     const literal = token !== undefined && (TypeGuards.isQuotedToken(token) || TypeGuards.isNumberToken(token));
     return { name, value: literal ? token.content : (token?.getText() ?? true) };
   });
-}
-
-function variablesOf(template: Template): Variable[] {
-  if (template.arguments === undefined) return [];
-  const { token } = template;
-  const alone: Template = { token, render: () => '', arguments: () => template.arguments?.() ?? [] };
-  return Object.values(analyzeSync([alone], { partials: false }).variables).flat();
-}
-
-const placeKey = ({ location }: Variable) => `${location.row}:${location.col}`;
-
-/** Returns the static beginning of a path: `a` for `a[b].c`. */
-function pathOf({ segments }: Variable): string {
-  const dynamic = segments.findIndex((segment) => typeof segment === 'object');
-  return segments.slice(0, dynamic === -1 ? undefined : dynamic).join('.');
 }

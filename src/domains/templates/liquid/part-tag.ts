@@ -10,7 +10,7 @@ import {
   TypeGuards,
 } from 'liquidjs';
 import { templateLimits } from '../limits.ts';
-import type { Given } from '../look-up.ts';
+import type { ArgumentPaths, Given } from '../look-up.ts';
 import { readReference } from '../mustache/part-tag.ts';
 import type { RenderScope } from '../render-scope.ts';
 import { writtenTag } from './written-tag.ts';
@@ -35,8 +35,9 @@ export class PartTag extends Tag {
   readonly slug: string;
   readonly ref: string;
   readonly hash: Hash;
-  /** Set when the tree around the tag is known. */
+  /** Set when the tree around the tag is known, as is `paths`. */
   unconditional = false;
+  paths: ArgumentPaths = new Map();
 
   constructor(token: TagToken, remainTokens: TopLevelToken[], liquid: Liquid) {
     super(token, remainTokens, liquid);
@@ -60,7 +61,7 @@ export class PartTag extends Tag {
     const values = yield this.hash.render(ctx);
     const value = Object.assign(Object.create(null), values);
     const { ref, unconditional } = this;
-    const text = running.get(this.liquid)?.renderPart(ref, { value, paths: this.paths() }, unconditional);
+    const text = running.get(this.liquid)?.renderPart(ref, { value, paths: this.paths }, unconditional);
     if (text === undefined) emitter.write(writtenTag(this.token));
     // Bypasses `write`, because the part has already counted its text on the budget.
     else emitter.buffer += text;
@@ -68,14 +69,5 @@ export class PartTag extends Tag {
 
   *arguments(): Arguments {
     for (const token of Object.values(this.hash.hash)) if (TypeGuards.isValueToken(token)) yield token;
-  }
-
-  /** Returns the arguments that are variables, mapped to the variable's path. */
-  paths(): Map<string, string> {
-    return new Map(
-      Object.entries(this.hash.hash).flatMap(([name, token]) =>
-        token !== undefined && TypeGuards.isPropertyAccessToken(token) ? [[name, token.getText()] as const] : [],
-      ),
-    );
   }
 }

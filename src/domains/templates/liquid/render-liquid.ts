@@ -29,7 +29,8 @@ export function renderLiquid(
   const renderPart: Running['renderPart'] = (ref, given, always) => {
     const part = scope.parts.get(ref);
     const place = { partDepth: deeper(partDepth, ref), unconditional: unconditional && always };
-    if (part !== undefined) return scope.renderIsolated(part, given, place);
+    const paths = { get: (name: string) => outwards(given.paths.get(name), context) };
+    if (part !== undefined) return scope.renderIsolated(part, { ...given, paths }, place);
     if (scope.onMissing === 'error')
       throw new InvalidError('unknown_part', `The part ${JSON.stringify(ref)} does not exist`);
     return scope.onMissing === 'keep' ? undefined : '';
@@ -68,13 +69,21 @@ class BudgetEmitter {
 function noteVariables(uses: readonly VariableUse[], context: Frame, scope: RenderScope, unconditional: boolean): void {
   for (const { path, unconditional: inserted } of uses) {
     const segments = path.split('.');
-    const [first = '', ...rest] = segments;
+    const [first = ''] = segments;
     if (context.paths === undefined && !isMissing(descend(context.value, [first]))) scope.used.add(first);
-    if (inserted && isMissing(follow(context.value, segments))) {
-      const outer = context.paths?.get(first);
-      recordMissing(scope, outer === undefined ? path : [outer, ...rest].join('.'), unconditional);
-    }
+    if (!inserted || !isMissing(follow(context.value, segments))) continue;
+    const outer = outwards(path, context);
+    recordMissing(scope, outer ?? path, unconditional && outer !== null);
   }
+}
+
+/** Translates a path of this template to that of its caller; null if no variable of the caller gives the value. */
+function outwards(path: string | null | undefined, { paths }: Frame): string | null | undefined {
+  if (typeof path !== 'string') return path;
+  const [first = '', ...rest] = path.split('.');
+  const outer = paths?.get(first);
+  if (outer === undefined) return path;
+  return outer === null ? null : [outer, ...rest].join('.');
 }
 
 /** Follows the path of a variable as LiquidJS does (`readProperty` in its context). */

@@ -146,12 +146,13 @@ function readArguments(given: readonly ArgumentNode[], position: RenderPosition)
 function pathsOf(given: readonly ArgumentNode[], frames: readonly Frame[]): ArgumentPaths {
   // The part adds its own frames to the list.
   const { length } = frames;
-  const known = new Map<string, string>();
+  const known = new Map<string, string | null>();
   return {
     get(name) {
       if (known.has(name)) return known.get(name);
       const argument = given.find((each) => each.name === name);
-      if (argument === undefined || !('path' in argument)) return undefined;
+      if (argument === undefined) return undefined;
+      if (!('path' in argument)) return null;
       const path = translate(argument.path, frames.slice(0, length));
       known.set(name, path);
       return path;
@@ -168,15 +169,16 @@ function find(path: readonly string[], { frames, scope }: RenderPosition): unkno
 }
 
 function noteMissing(path: readonly string[], { scope, frames, unconditional }: RenderPosition): void {
-  recordMissing(scope, translate(path, frames), unconditional);
+  const outer = translate(path, frames);
+  recordMissing(scope, outer ?? path.join('.'), unconditional && outer !== null);
 }
 
-/** Translates a name inside a part to the name that the caller of the part uses. */
-function translate(path: readonly string[], frames: readonly Frame[]): string {
+/** Translates a name inside a part to the name that the caller of the part uses; null if no variable of the caller gives it. */
+function translate(path: readonly string[], frames: readonly Frame[]): string | null {
   const [first, ...rest] = path;
   if (first === undefined) return '.';
-  const paths = frames[lookUp(frames, [first]).frame]?.paths;
-  return [paths?.get(first) ?? first, ...rest].join('.');
+  const outer = frames[lookUp(frames, [first]).frame]?.paths?.get(first);
+  return outer === null ? null : [outer ?? first, ...rest].join('.');
 }
 
 function emit(text: string, { scope }: RenderPosition): string {

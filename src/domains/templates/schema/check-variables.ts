@@ -134,7 +134,9 @@ function charactersIn(root: unknown): number {
 
 function faultsIn(variables: unknown, { validate, functions }: CompiledSchema): Fault[] {
   try {
-    return validate(variables) ? [] : (validate.errors ?? []).slice(0, faultsMax).map(faultOf);
+    const isValid: unknown = validate(variables);
+    if (typeof isValid !== 'boolean') throw new Error('A schema was compiled to an asynchronous function');
+    return isValid ? [] : (validate.errors ?? []).slice(0, faultsMax).map(faultOf);
   } finally {
     for (const each of functions) if (each.validate !== undefined) removeResult(each.validate);
   }
@@ -148,7 +150,8 @@ function removeResult(validate: AnyValidateFunction): void {
 
 /**
  * Compiles with a new Ajv instance per schema, so that an `$id` cannot collide with another
- * workspace's and cannot be seen by it.
+ * workspace's and cannot be seen by it. `$async` at the root, of which stored schemas may have one, has no effect: Ajv
+ * would return a promise. It refuses `$async` elsewhere, also behind a reference.
  */
 function compile(schema: unknown, validateSchema: boolean, addUsedSchema = true): CompiledSchema | string {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it is not an object';
@@ -173,7 +176,7 @@ function compile(schema: unknown, validateSchema: boolean, addUsedSchema = true)
   addFormats.default(ajv);
   try {
     if (validateSchema) holdAgainstStandard(schema);
-    const validate = ajv.compile(schema);
+    const validate = ajv.compile({ ...schema, $async: false });
     // Keys and small objects of a schema take more than those of other values.
     const bytes = bytesPerInstance + bytesPerCharacter * characters + 2 * retainedBytesOf(schema);
     return { validate, functions, bytes };
