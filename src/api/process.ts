@@ -142,7 +142,8 @@ export function createApiProcess(config: Config): ApiProcess {
     apiKeys: { postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret },
     parts: { postgres, invalidations, threads, cursorSecret, cache: parts },
     prompts: {
-      ...{ postgres, longWork, invalidations, limiter, threads, cursorSecret },
+      ...{ postgres, longWork, invalidations, threads, cursorSecret },
+      chargeWritten: (workspace, bytes) => chargeWritten({ limiter }, workspace, bytes),
       ...{ cache: prompts, changed: recordPromptEvents },
     },
     pricing: { postgres },

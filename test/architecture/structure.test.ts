@@ -24,7 +24,7 @@ describe('the worker process', () => {
     );
   });
   test('loads few files', () => {
-    expect(figures.workerFiles.length).toBeLessThanOrEqual(247);
+    expect(figures.workerFiles.length).toBeLessThanOrEqual(255);
   });
 });
 

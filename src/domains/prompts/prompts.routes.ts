@@ -4,7 +4,6 @@ import { listOf } from '../../http/pagination.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
-import type { Limiter } from '../quotas/index.ts';
 import type { TemplateThreads } from '../templates/index.ts';
 import {
   actingFor,
@@ -48,6 +47,7 @@ import {
   updatedPromptSchema,
   updatePromptBody,
 } from './prompts.schema.ts';
+import type { ImportDeps } from './transfer/import-lines.ts';
 import { transferEndpoints } from './transfer/transfer.routes.ts';
 
 export interface PromptsDeps {
@@ -57,7 +57,8 @@ export interface PromptsDeps {
   longWork: Postgres;
   invalidations: Invalidations;
   threads: TemplateThreads;
-  limiter: Limiter;
+  /** Counts what an import writes. */
+  chargeWritten: ImportDeps['chargeWritten'];
   cursorSecret: string;
   /** Runs in the transaction of every change of a prompt. */
   changed: ChangeHook;

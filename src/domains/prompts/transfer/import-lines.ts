@@ -12,9 +12,9 @@ import type { Invalidations } from '../../../stores/postgres/invalidations.ts';
 import { inTransaction } from '../../../stores/postgres/transaction.ts';
 import { recordAudit } from '../../audit/index.ts';
 import { checkImportedReferences, lockPartGraph, partKind } from '../../parts/index.ts';
-import type { Limiter } from '../../quotas/index.ts';
 import type { TemplateThreads } from '../../templates/index.ts';
 import { type Acting, type ChangeHook, isSlugTaken } from '../../versioned/index.ts';
+import type { WorkspaceScope } from '../../workspaces/index.ts';
 import { promptKind } from '../prompt-content.ts';
 import { Deadline } from './deadline.ts';
 import { readImportedChanges } from './imported-changes-store.ts';
@@ -38,7 +38,8 @@ export interface ImportDeps {
   postgres: Postgres;
   invalidations: Pick<Invalidations, 'publish'>;
   threads: TemplateThreads;
-  limiter: Limiter;
+  /** Counts bytes that are written. @throws ExhaustedError when they are used up */
+  chargeWritten: (workspace: WorkspaceScope | undefined, bytes: number) => Promise<void>;
   changed?: ChangeHook | undefined;
 }
 

@@ -8,7 +8,6 @@ import { FairLane } from '../../../lib/fair-lane.ts';
 import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
 import { Pace, sharedThird } from '../../../lib/pace.ts';
 import { limitedWorkspaceOf, type Principal, projectOf } from '../../auth/index.ts';
-import { chargeWritten } from '../../quotas/index.ts';
 import { actingFor, projectParams, writing } from '../../versioned/index.ts';
 import { exportLines } from './export-lines.ts';
 import { countsOf, type ImportDeps, importLines, importMsMax } from './import-lines.ts';
@@ -193,7 +192,7 @@ function importEndpoint(deps: ImportDeps) {
       requireNdjson(req.headers['content-type']);
       res.setTimeout(silenceMsMax);
       const dryRun = call.query.dry_run;
-      const charge = (bytes: number) => chargeWritten(deps, limitedWorkspaceOf(call.principal), bytes);
+      const charge = (bytes: number) => deps.chargeWritten(limitedWorkspaceOf(call.principal), bytes);
       const acting = actingFor(call.principal, call.requestId, call);
       const { parts, prompts, conflicts, errors } = await places.run(acting.project.workspaceId, () =>
         importLines({ ...deps, lane }, { ...acting, dryRun, req, recheck: call.recheck, charge }),
