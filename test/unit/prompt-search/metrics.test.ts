@@ -181,15 +181,6 @@ describe('several metrics', () => {
     expect(feedback).toMatch(/^Contains none of: "0y+…", /);
     expect(feedback).toHaveLength(2_001);
   });
-
-  test('are 0 or 1 only if each decides by itself', () => {
-    expect(prepareMetrics([{ type: 'exact_match' }]).isBinary).toBe(true);
-    expect(prepareMetrics([{ type: 'exact_match' }, { type: 'similarity' }]).isBinary).toBe(false);
-    expect(prepareMetrics([{ type: 'exact_match' }, { type: 'regex', options: { pattern: 'a' } }]).isBinary).toBe(
-      false,
-    );
-    expect(prepareMetrics([{ type: 'numeric', options: { decay: 3 } }]).isBinary).toBe(false);
-  });
 });
 
 describe('a metric is chosen by what is expected', () => {

@@ -17,7 +17,6 @@ const options = z.strictObject({
 export const numeric = metricType({
   options,
   needsExpected: () => true,
-  isBinary: ({ decay }) => decay === null,
   prepare: (given) => ({
     kind: 'plain',
     score: ({ output, expected }) => {
