@@ -22,6 +22,7 @@ import { keepLease } from './keep-lease.ts';
 import { Cancelled, type Lease, LeaseLost } from './lease.ts';
 import { claimRun, releaseLease } from './lease-store.ts';
 import { storeHoldoutReserve } from './ledger-store.ts';
+import { needsPrices, unlimitedModels } from './model-prices.ts';
 import { patiently } from './patiently.ts';
 import { awaitStored, type RecordCallDeps, recordCall } from './record-call.ts';
 import { listRows } from './row-store.ts';
@@ -133,6 +134,8 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
   ]);
   if (project === undefined) throw new RunFailed('prompt_deleted', 'The project of the prompt was deleted');
   const prices = callPrices(deps.prices.table, overrides, run.createdAt);
+  const unlimited = unlimitedModels(run.config, prices);
+  if (unlimited.length > 0) throw new RunFailed('price_unknown', needsPrices(unlimited));
   const writer = new RunWriter({ postgres, lease, run, signal });
   const caller = new Caller({
     ...{ postgres, send, prices, lease, run, journal, signal },
