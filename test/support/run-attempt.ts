@@ -6,10 +6,19 @@ import { createPartSource } from '../../src/domains/rendering/index.ts';
 import { TemplateThreads } from '../../src/domains/templates/index.ts';
 import { ItemCache } from '../../src/domains/versioned/index.ts';
 import type { ProjectId } from '../../src/lib/ids.ts';
+import type { Invalidations } from '../../src/stores/postgres/invalidations.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import type { TestApi } from './api.ts';
 
-const untold = { connected: false, publish: async () => undefined, subscribe: () => undefined, onGap: () => undefined };
+type Told = Pick<Invalidations, 'connected' | 'publish' | 'subscribe' | 'onGap'>;
+
+/** As a worker, which is not told of changes. */
+export const untold: Told = {
+  connected: false,
+  publish: async () => undefined,
+  subscribe: () => undefined,
+  onGap: () => undefined,
+};
 
 /** What only calls of models need. A search of a test makes none. */
 const unused = () => {
@@ -24,13 +33,14 @@ export async function runAttempt(
   { postgres }: TestApi,
   run: { projectId: string; runId: string },
   search: RunOptimizationDeps['search'],
+  invalidations = untold,
 ): Promise<void> {
   const threads = new TemplateThreads({ isBackground: true });
-  const parts = new ItemCache({ kind: partKind, postgres, invalidations: untold });
+  const parts = new ItemCache({ kind: partKind, postgres, invalidations });
   const deps: RunOptimizationDeps = {
     ...{ postgres, search, send: unused, calls: {} as never, guard: {} as never },
     source: createPartSource({ parts, threads }),
-    prompts: new ItemCache({ kind: promptKind, postgres, invalidations: untold }),
+    prompts: new ItemCache({ kind: promptKind, postgres, invalidations }),
     prices: { table: new PriceTable(), overrides: overrideCacheOf(postgres) },
     logger: createLogger({ level: 'silent', name: 'test' }),
     stopping: new AbortController().signal,

@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { Optimize } from '../../src/domains/prompt-search/index.ts';
+import { UnavailableError } from '../../src/lib/errors.ts';
 import { type RunDetailWire, useOptimizationApi } from '../support/optimization.ts';
-import { runAttempt } from '../support/run-attempt.ts';
+import { runAttempt, untold } from '../support/run-attempt.ts';
 
 const it = useOptimizationApi();
 
@@ -23,5 +25,63 @@ test('a run with max_cost_usd that waits while its model loses its price ends wi
   expect(await read(run)).toMatchObject({
     ...{ status: 'failed', finish_reason: 'error', usage: { calls: 0 } },
     error: { code: 'price_unknown', message: expect.stringContaining('have none: lost-its-price') },
+  });
+});
+
+describe('the parts of a prompt that get a newer version while it is optimized', () => {
+  let made = 0;
+  /** Makes the worker read parts again, as it does after some time. */
+  const readAgain: (() => void)[] = [];
+  const told = { ...untold, onGap: (missed: () => void) => void readAgain.push(missed) };
+  /** A prompt with a part whose text names its version, and what changes the part. */
+  async function promptWithPart() {
+    const [params, slug] = [{ project_id: it.project.id }, `rules-${++made}`];
+    const part = { name: slug, slug, template: 'Rules 1' };
+    const { id: part_id } = await it.api.admin<{ id: string }>('createPart', { params, body: part }, 201);
+    let version = 1;
+    const changePart = async () => {
+      const body = { template: `Rules ${++version}` };
+      await it.api.admin('updatePart', { params: { ...params, part_id }, body }, 200);
+      for (const read of readAgain) read();
+    };
+    const template = (text: string) => `{{> ${slug}}} ${text} {{question}}`;
+    const prompt = await it.newPrompt({ template: template('Answer') });
+    return { promptId: prompt.id, changePart, template };
+  }
+
+  /** Notes what the base becomes, and a candidate after a further change of the part. */
+  const renderAround = (change: () => Promise<void>, candidate: string, rendered: unknown[]): Optimize => {
+    return async ({ render }, { base, rows: [row] }) => {
+      const contents = [base, { type: 'text', template: candidate } as const];
+      for (const content of contents) {
+        const [message] = await render(content, row?.inputs ?? {});
+        rendered.push(message?.content.slice(0, 'Rules 1'.length));
+        await change();
+      }
+      throw new UnavailableError('server_busy', 'The worker stops', { retryAfterS: 1 });
+    };
+  };
+
+  test('are those of the request, in every attempt, for the base and all candidates', async () => {
+    const { promptId, changePart, template } = await promptWithPart();
+    const run = { projectId: it.project.id, runId: (await it.newRun({ promptId })).run_id };
+    await changePart();
+    const rendered: unknown[] = [];
+    const search = renderAround(changePart, template('Reply'), rendered);
+    for (const _attempt of [1, 2])
+      await expect(runAttempt(it.api, run, search, told)).rejects.toThrow('The worker stops');
+    expect(rendered).toEqual(['Rules 1', 'Rules 1', 'Rules 1', 'Rules 1']);
+  });
+
+  test('are those of the beginning of an attempt, for a run of an older version of the service', async () => {
+    const { promptId, changePart, template } = await promptWithPart();
+    const { run_id: runId } = await it.newRun({ promptId });
+    const options = it.api.postgres.raw(`options::jsonb - 'part_picks'`);
+    await it.api.postgres('optimization_runs').where({ id: runId }).update({ options });
+    const rendered: unknown[] = [];
+    const search = renderAround(changePart, template('Reply'), rendered);
+    const attempt = runAttempt(it.api, { projectId: it.project.id, runId }, search, told);
+    await expect(attempt).rejects.toThrow('The worker stops');
+    expect(rendered).toEqual(['Rules 1', 'Rules 1']);
   });
 });

@@ -78,6 +78,7 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
     dataset_filter: body.dataset.source === 'executions' ? body.dataset.filter : null,
     holdout_fraction: body.holdout_fraction,
     holdout_id: planned.holdoutId,
+    part_picks: compiled.picks,
     priced_cost_usd: formatUsd(planned.costNanoUsdMax),
   };
   const steps = [found, usable, valid, { warnings: metricWarnings }, scorable, planned];

@@ -144,7 +144,7 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
     limit: createSearchLimit(deps.guard, run, [item.id, item.slug, item.name]),
     deadlines: deadlinesOf(run),
   });
-  const texts = candidateTexts(source, { project: run, base, signal });
+  const texts = candidateTexts(source, { project: run, base, picks: run.options.part_picks, signal });
   const ports = createPorts({
     ...{ run, caller, texts, prices, writer, journal, signal },
     score: scoreInThread(source.threads, run, signal),
