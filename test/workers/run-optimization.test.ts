@@ -1,10 +1,13 @@
+import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import type { Optimize } from '../../src/domains/prompt-search/index.ts';
+import { type Optimize, RunFailed } from '../../src/domains/prompt-search/index.ts';
+import type { SearchPorts } from '../../src/domains/prompt-search/search/ports.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
-import { type RunDetailWire, useOptimizationApi } from '../support/optimization.ts';
+import { aCandidate, type RunDetailWire, seedCandidate, useOptimizationApi } from '../support/optimization.ts';
 import { runAttempt, untold } from '../support/run-attempt.ts';
 
 const it = useOptimizationApi();
+const refOf = ({ run_id: runId }: { run_id: string }) => ({ projectId: it.project.id, runId });
 
 const read = async ({ run_id, prompt_id }: { run_id: string; prompt_id: string }) =>
   (await it.call<RunDetailWire>('getOptimizationRun', prompt_id, { params: { run_id } })).body;
@@ -19,9 +22,7 @@ const limitCost = ({ run_id }: { run_id: string }) =>
 test('a run with max_cost_usd that waits while its model loses its price ends with that reason, without a call', async () => {
   const run = await it.newRun({ body: { target: { model: 'lost-its-price' }, reflection: { model: 'gpt-4.1' } } });
   await limitCost(run);
-  await runAttempt(it.api, { projectId: it.project.id, runId: run.run_id }, async () =>
-    expect.unreachable('The search has begun'),
-  );
+  await runAttempt(it.api, refOf(run), async () => expect.unreachable('The search has begun'));
   expect(await read(run)).toMatchObject({
     ...{ status: 'failed', finish_reason: 'error', usage: { calls: 0 } },
     error: { code: 'price_unknown', message: expect.stringContaining('have none: lost-its-price') },
@@ -64,7 +65,7 @@ describe('the parts of a prompt that get a newer version while it is optimized',
 
   test('are those of the request, in every attempt, for the base and all candidates', async () => {
     const { promptId, changePart, template } = await promptWithPart();
-    const run = { projectId: it.project.id, runId: (await it.newRun({ promptId })).run_id };
+    const run = refOf(await it.newRun({ promptId }));
     await changePart();
     const rendered: unknown[] = [];
     const search = renderAround(changePart, template('Reply'), rendered);
@@ -75,13 +76,75 @@ describe('the parts of a prompt that get a newer version while it is optimized',
 
   test('are those of the beginning of an attempt, for a run of an older version of the service', async () => {
     const { promptId, changePart, template } = await promptWithPart();
-    const { run_id: runId } = await it.newRun({ promptId });
+    const run = refOf(await it.newRun({ promptId }));
     const options = it.api.postgres.raw(`options::jsonb - 'part_picks'`);
-    await it.api.postgres('optimization_runs').where({ id: runId }).update({ options });
+    await it.api.postgres('optimization_runs').where({ id: run.runId }).update({ options });
     const rendered: unknown[] = [];
     const search = renderAround(changePart, template('Reply'), rendered);
-    const attempt = runAttempt(it.api, { projectId: it.project.id, runId }, search, told);
-    await expect(attempt).rejects.toThrow('The worker stops');
+    await expect(runAttempt(it.api, run, search, told)).rejects.toThrow('The worker stops');
     expect(rendered).toEqual(['Rules 1', 'Rules 1']);
+  });
+});
+
+describe('the best candidate so far', () => {
+  const better = aCandidate('c1', 'Answer with yes or no, and nothing else.\n{{question}}');
+  /** Reports a candidate that is the best now, as the search does. */
+  async function report({ emit }: SearchPorts, candidate: typeof better): Promise<void> {
+    const bestVal = candidate.val?.mean ?? 0;
+    await emit({ type: 'candidate', candidate });
+    await emit({ type: 'score', call: 10, bestVal });
+    const progress = { phase: 'search', iteration: 1, bestVal, bestCandidateId: candidate.id } as const;
+    await emit({ type: 'progress', progress });
+  }
+  const failure = new RunFailed('evaluation_failed', 'Three batches failed');
+  const bestOf = async (run: { run_id: string; prompt_id: string }) => {
+    const { status, best, progress, score_history } = await read(run);
+    return [status, best?.candidate_id, progress.best_val, score_history.map(({ best_val }) => best_val)];
+  };
+
+  test('is stored together with its score', async () => {
+    const run = await it.newRun();
+    const seen: unknown[] = [];
+    await runAttempt(it.api, refOf(run), async (ports) => {
+      await report(ports, seedCandidate);
+      seen.push(await bestOf(run));
+      throw failure;
+    });
+    expect(seen).toEqual([['running', 'seed', 0.5, [0.5]]]);
+  });
+
+  test('that was found within a second of another stays when the run fails then', async () => {
+    const run = await it.newRun();
+    await runAttempt(it.api, refOf(run), async (ports) => {
+      for (const candidate of [seedCandidate, better]) await report(ports, candidate);
+      throw failure;
+    });
+    expect(await bestOf(run)).toEqual(['failed', 'c1', 0.9, [0.5, 0.9]]);
+  });
+
+  test('that was found within a second of another stays when the run is cancelled then', async () => {
+    const run = await it.newRun();
+    await runAttempt(it.api, refOf(run), async (ports) => {
+      for (const candidate of [seedCandidate, better]) await report(ports, candidate);
+      await it.call('cancelOptimizationRun', run.prompt_id, { params: { run_id: run.run_id } });
+      await once(ports.signal, 'abort');
+      throw ports.signal.reason;
+    });
+    expect(await bestOf(run)).toEqual(['cancelled', 'c1', 0.9, [0.5, 0.9]]);
+  });
+
+  test('stays when a run fails in a replay, which has only older ones', async () => {
+    const run = await it.newRun();
+    const stopped: Optimize = async (ports) => {
+      await report(ports, better);
+      throw new UnavailableError('server_busy', 'The worker stops', { retryAfterS: 1 });
+    };
+    await expect(runAttempt(it.api, refOf(run), stopped)).rejects.toThrow('The worker stops');
+    await it.api.postgres('optimization_runs').where({ id: run.run_id }).update({ used_calls: 5 });
+    await runAttempt(it.api, refOf(run), async (ports) => {
+      await report(ports, seedCandidate);
+      throw failure;
+    });
+    expect(await bestOf(run)).toEqual(['failed', 'c1', 0.9, [0.9]]);
   });
 });
