@@ -6,7 +6,7 @@ import { candidateToEvent, progressToWire } from './event-data.ts';
 import { type Lease, LeaseLost } from './lease.ts';
 import { patiently } from './patiently.ts';
 import { lockUnder, storeProgress } from './progress-store.ts';
-import type { Run, RunWarning } from './run.ts';
+import type { Run, RunProgress, RunWarning } from './run.ts';
 import { insertRunEvents, type RunEvent } from './run-event-store.ts';
 
 const progressEveryMs = 1_000;
@@ -26,6 +26,8 @@ export class RunWriter {
   readonly #knownCalls: number;
   readonly #warnings: RunWarning[];
   readonly #scores: { call: number; best_val: number }[] = [];
+  /** What the last claim of the run has stored, which a report of the search does not have. */
+  readonly #claimed: Pick<RunProgress, 'idleMs'>;
   #progress: Progress;
   #fraction: number;
   #storedAtMs = Number.NEGATIVE_INFINITY;
@@ -39,6 +41,8 @@ export class RunWriter {
     this.#knownCalls = run.usage.calls;
     this.#callsMax = run.config.budget.maxCalls;
     this.#warnings = [...run.warnings];
+    const { idleMs } = run.progress;
+    this.#claimed = idleMs === undefined ? {} : { idleMs };
     this.#progress = run.progress;
     this.#fraction = run.progress.fraction;
   }
@@ -97,7 +101,8 @@ export class RunWriter {
     const isFinal = this.#progress.phase === 'finalizing';
     const share = isFinal ? 1 : Math.min(1, this.#callsMax === null ? 0 : callsUsed / this.#callsMax);
     this.#fraction = Math.max(this.#fraction, share);
-    const progress = { ...this.#progress, fraction: this.#fraction, updatedAt: new Date().toISOString() };
+    const updatedAt = new Date().toISOString();
+    const progress = { ...this.#progress, ...this.#claimed, fraction: this.#fraction, updatedAt };
     const [warnings, scores] = [this.#warnings, this.#scores];
     await store(async (transaction) => {
       await storeProgress(transaction, this.#lease, { progress, warnings, scores });

@@ -56,6 +56,8 @@ export interface RunProgress extends Progress {
   /** Share of the calls that are made, from 0 to 1. It never decreases. */
   fraction: number;
   updatedAt: string;
+  /** Milliseconds after its beginning in which no worker had the run. Absent if always one had it. */
+  idleMs?: number;
 }
 
 export interface Run {
