@@ -2,6 +2,7 @@ import { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortEr
 import { ReplyTooLarge } from './bounded-fetch.ts';
 import type { ChatFailureCode } from './chat.ts';
 import type { Llm } from './llm.ts';
+import { NotConnected } from './not-connected.ts';
 
 /** What became of one request. `retry`: another attempt makes sense and cannot be billed twice. */
 export type Attempt =
@@ -19,8 +20,6 @@ export type Attempt =
 type Failure = Omit<Extract<Attempt, { ok: false }>, 'ok' | 'latencyMs'>;
 
 const messageCharsMax = 500;
-/** Errors before a request is sent. */
-const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /** Sends one request. Never rejects: an error is a result. */
 export async function attempt(llm: Llm, body: object, signal: AbortSignal): Promise<Attempt> {
@@ -67,21 +66,17 @@ function failureOf(error: unknown, { limits }: Llm): Failure {
 }
 
 function connectionFailure(error: APIConnectionError): Failure {
-  const { cause } = error;
-  const rest = { headers: undefined, message: error.message };
+  const { cause, message } = error;
+  const rest = { headers: undefined, code: 'provider_unreachable' } as const;
   if (cause instanceof ReplyTooLarge) {
     return { ...rest, code: 'provider_reply_invalid', message: cause.message, mayBeBilled: true, retry: false };
   }
+  if (cause instanceof NotConnected) {
+    const why = `${cause.message}, so nothing was sent (${cause.code})`;
+    return { ...rest, message: why, mayBeBilled: false, retry: true };
+  }
   // A connection that broke after the request was sent says nothing of whether it was billed.
-  const unsent = unsentCodes.has(codeOf(cause));
-  return { ...rest, code: 'provider_unreachable', mayBeBilled: !unsent, retry: unsent };
-}
-
-/** `fetch` wraps the error of the socket. */
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return '';
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  return codeOf(error.cause);
+  return { ...rest, message, mayBeBilled: true, retry: false };
 }
 
 const codes: Readonly<Record<number, ChatFailureCode>> = {

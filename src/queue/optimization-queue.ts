@@ -7,11 +7,14 @@ import { jobCatalog, retryOptions } from './job-catalog.ts';
 export interface RunToEnqueue {
   projectId: string;
   runId: string;
-  /** Jobs with a lower place come first. From 1. */
+  /** Jobs with a lower place come first, after those of runs that have begun. From 1. */
   place: number;
   /** Attempts that workers have begun. Each attempt has a job of its own. */
   attempt: number;
 }
+
+/** The time of a run that has begun is running out, so it waits for none that has not. */
+const priorityOf = ({ attempt, place }: RunToEnqueue) => (attempt > 0 ? 1 : 1 + place);
 
 /**
  * Connects to the queue of optimization runs. The id of a job is made of the run and the attempt, so
@@ -29,9 +32,9 @@ export function connectOptimizationQueue(redis: Redis): {
     queue,
     async add(runs) {
       await queue.addBulk(
-        runs.map(({ projectId, runId, place, attempt }) => ({
-          ...{ name: 'runOptimization', data: { projectId, runId } },
-          opts: { ...options, jobId: `${runId}-${attempt}`, priority: place },
+        runs.map((run) => ({
+          ...{ name: 'runOptimization', data: { projectId: run.projectId, runId: run.runId } },
+          opts: { ...options, jobId: `${run.runId}-${run.attempt}`, priority: priorityOf(run) },
         })),
       );
     },

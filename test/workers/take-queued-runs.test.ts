@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keepLease } from '../../src/domains/optimization/keep-lease.ts';
 import { Cancelled, LeaseLost } from '../../src/domains/optimization/lease.ts';
-import { claimRun, renewLease } from '../../src/domains/optimization/lease-store.ts';
+import { claimRun, releaseLease, renewLease } from '../../src/domains/optimization/lease-store.ts';
 import { takeQueuedRuns } from '../../src/domains/optimization/queue-store.ts';
 import { resumeRuns } from '../../src/domains/optimization/resume-runs.ts';
+import { RunWriter } from '../../src/domains/optimization/run-writer.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { newProject, startApi, type TestApi } from '../support/api.ts';
-import { insertQueuedRun, type RunRef } from '../support/optimization-runs.ts';
+import { insertQueuedRun, type RunRef, readRun } from '../support/optimization-runs.ts';
 import { newDatabase } from '../support/own-database.ts';
 
 let api: TestApi;
@@ -43,6 +44,60 @@ test('a run that a frozen process has locked waits, those of other workspaces ge
   });
   await takeQueuedRuns(postgres, { withLost: true });
   expect(await hasJob(locked)).toBe(true);
+});
+
+test('a run that a worker has given back has its turn before those of its workspace that have not begun', async () => {
+  const { id: projectId } = await newProject(api);
+  const [first, second] = [await insertQueuedRun(postgres, projectId), await insertQueuedRun(postgres, projectId)];
+  const begun = await insertQueuedRun(postgres, projectId, {}, (transaction, run) =>
+    rowOf(transaction, run).update({ attempt: 1 }),
+  );
+  const taken = (await takeQueuedRuns(postgres, { withLost: true })).filter((run) => run.projectId === projectId);
+  const places = taken.map(({ runId, place, attempt }) => [runId, place, attempt]);
+  expect(places.toSorted()).toEqual([
+    [first.id, 2, 0],
+    [begun.id, 1, 1],
+  ]);
+  expect(await hasJob(second)).toBe(false);
+});
+
+test('the time in which no worker has a run is stored with it, and its beginning stays', async () => {
+  const { id: projectId } = await newProject(api);
+  const run = await insertQueuedRun(postgres, projectId);
+  const claim = async () => {
+    const claimed = await claimRun(postgres, { projectId: run.projectId, runId: run.id });
+    if (claimed === undefined) throw new Error('The run was not claimed');
+    return claimed;
+  };
+  const hourMs = 3_600_000;
+  const waitAnHour = () => rowOf(postgres, run).update({ heartbeat_at: new Date(Date.now() - hourMs) });
+  const first = await claim();
+  expect(first.run.progress.idleMs).toBeUndefined();
+  await releaseLease(postgres, first.lease);
+  await waitAnHour();
+  const second = await claim();
+  expect(second.run.progress.idleMs).toBeGreaterThan(0.99 * hourMs);
+  expect(second.run.progress.idleMs).toBeLessThan(1.1 * hourMs);
+  // The worker of this attempt is lost.
+  const writer = new RunWriter({ ...{ postgres, ...second }, signal: new AbortController().signal });
+  const progress = { phase: 'search', iteration: 1, bestVal: null, bestCandidateId: null } as const;
+  await writer.note({ type: 'progress', progress }, 1);
+  await waitAnHour();
+  const third = await claim();
+  expect(third.run.progress.idleMs).toBeGreaterThan(1.99 * hourMs);
+  expect(third.run.progress.phase).toBe('search');
+  expect((await readRun(postgres, run)).startedAt).toEqual(first.run.startedAt);
+});
+
+test('a run that is given back was held until then, whatever its last renewal', async () => {
+  const { id: projectId } = await newProject(api);
+  const run = await insertQueuedRun(postgres, projectId);
+  const key = { projectId: run.projectId, runId: run.id };
+  const claimed = await claimRun(postgres, key);
+  if (claimed === undefined) throw new Error('The run was not claimed');
+  await rowOf(postgres, run).update({ heartbeat_at: new Date(0) });
+  await releaseLease(postgres, claimed.lease);
+  expect((await claimRun(postgres, key))?.run.progress.idleMs).toBeLessThan(60_000);
 });
 
 test('after an outage, a run whose worker renews its lease as soon as it can gets no second job', async () => {

@@ -8,6 +8,9 @@ import {
   type CompiledPrompt,
   compilePrompt,
   fillVariables,
+  type LoadedParts,
+  loadPicked,
+  type PartPick,
   type PartSource,
   type PartsProject,
   renderCompiled,
@@ -17,24 +20,32 @@ import { textsOf } from '../templates/index.ts';
 /** Candidates of a run that are kept compiled. The search evaluates one or two at a time. */
 const compiledMax = 16;
 
+interface CandidateRun {
+  project: PartsProject;
+  base: PromptContent;
+  picks?: readonly PartPick[] | undefined;
+  signal: AbortSignal;
+}
+
 /**
  * Returns how a run renders and analyzes candidates: by the engine that renders stored versions, with
- * the format, the input schema and the parts of the base version.
+ * the format and the input schema of the base version, and with one version of each of its parts. All candidates have the
+ * same, also if a part gets a newer version meanwhile. A candidate that names another part is refused.
+ * @param run.picks the versions of the parts; otherwise those of now
  */
-export function candidateTexts(
-  source: PartSource,
-  { project, base, signal }: { project: PartsProject; base: PromptContent; signal: AbortSignal },
-): Pick<SearchPorts, 'render' | 'analyze'> {
+export function candidateTexts(source: PartSource, run: CandidateRun): Pick<SearchPorts, 'render' | 'analyze'> {
   const kept = new LRUCache<string, Promise<CompiledPrompt>>({ max: compiledMax });
   /** Keys by object, because all rows of a batch have the same, and a content may have a mebibyte. */
   const keys = new WeakMap<CandidateContent, string>();
+  const { project, base, signal } = run;
   const threads = source.threads.of(project.workspaceId, { signal });
+  const parts = once(() => loadPartsOf(source, run));
   const compile = (content: CandidateContent): Promise<CompiledPrompt> => {
     const key = keys.get(content) ?? textKey(JSON.stringify(content));
     keys.set(content, key);
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const compiling = compilePrompt(source, project, withText(base, content));
+    const compiling = parts().then((loaded) => compilePrompt(source, project, withText(base, content), loaded));
     kept.set(key, compiling);
     // An error of a busy thread must not stay.
     compiling.catch(() => kept.delete(key));
@@ -61,6 +72,24 @@ export function candidateTexts(
         throw error;
       }
     },
+  };
+}
+
+async function loadPartsOf(source: PartSource, { project, base, picks }: CandidateRun): Promise<LoadedParts> {
+  return loadPicked(source, project, picks ?? (await compilePrompt(source, project, base)).picks);
+}
+
+/** Returns a function that loads something once, or again after an error. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    if (loading !== undefined) return loading;
+    const begun = load();
+    loading = begun;
+    begun.catch(() => {
+      loading = undefined;
+    });
+    return begun;
   };
 }
 

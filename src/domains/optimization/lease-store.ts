@@ -5,6 +5,11 @@ import { type Lease, leaseMs, underLease } from './lease.ts';
 import type { Run, RunState } from './run.ts';
 import { type RunRow, toRun } from './run-row.ts';
 
+/** The progress of a run with the time since the last worker had it, if one had it. */
+const withIdleTime = `case when heartbeat_at is null then progress else (progress::jsonb || jsonb_build_object('idleMs',
+  coalesce((progress->>'idleMs')::bigint, 0)
+    + greatest(0, extract(epoch from clock_timestamp() - heartbeat_at) * 1000)::bigint))::json end`;
+
 /**
  * Takes a run that has not ended and that no living worker has. The calls that an earlier worker left
  * open become unknown, and count as spent. Returns undefined if the run cannot be taken.
@@ -27,6 +32,7 @@ export async function claimRun(
       attempt: transaction.raw('attempt + 1'),
       losses: transaction.raw('losses + (lease_token is not null)::int'),
       state: transaction.raw(`case state when 'queued' then 'running' else state end`),
+      progress: transaction.raw(withIdleTime),
       heartbeat_at: transaction.raw('clock_timestamp()'),
       started_at: transaction.raw('coalesce(started_at, clock_timestamp())'),
       revision: transaction.raw('revision + 1'),
@@ -80,13 +86,16 @@ export async function renewLease(postgres: Postgres, lease: Lease): Promise<Puls
   return row && { state: row.state, promptDeleted: row.prompt_deleted };
 }
 
-/** Gives a run back to the queue, for another worker. Does nothing if the lease is lost. */
+/**
+ * Gives a run back to the queue, for another worker, and notes when it had a worker last. Does nothing if the lease is
+ * lost.
+ */
 export async function releaseLease(transaction: Postgres, lease: Lease): Promise<void> {
   const released = await transaction('optimization_runs')
     .where(underLease(lease))
     .whereIn('state', ['running', 'cancelling'])
     .update({
-      ...{ lease_token: null, heartbeat_at: null, enqueued_at: null },
+      ...{ lease_token: null, heartbeat_at: transaction.raw('clock_timestamp()'), enqueued_at: null },
       state: transaction.raw(`case state when 'running' then 'queued' else state end`),
       revision: transaction.raw('revision + 1'),
     });

@@ -16,13 +16,13 @@ import {
   estimateCost,
   estimateLimits,
   estimateProposals,
-  judgeModelsOf,
   type LimitEstimate,
   leastCallsOf,
   leastUseOf,
   taskTokens,
   useOf,
 } from './estimate-run.ts';
+import { requirePrices, unpricedModels, unpricedWarning } from './model-prices.ts';
 import { callsMax, type RunPlan, type RunWarning } from './run.ts';
 import { chooseSplits, type Place, rowLimits, type SplitSizes, splitRows } from './split-rows.ts';
 
@@ -39,6 +39,8 @@ export interface PlanInput {
   base: CandidateContent;
   rows: readonly Place[];
   dropped: number;
+  /** Rows of the holdout that were left out before, as an earlier run with these rows had no room for them. */
+  unused?: number;
   holdoutFraction: number;
   prices: CallPrices;
 }
@@ -57,7 +59,9 @@ const growthMax = 50;
 export function planRun(config: SearchConfig, input: PlanInput): PlannedRun {
   if (templatesOf(input.base).every(({ template }) => !hasText(template))) throw noText();
   requirePrices(config, input.prices);
-  const { rows, unused } = splitRows(input.rows, splitSizesOf(config, input, config.budget.maxCalls ?? callsMax));
+  const split = splitRows(input.rows, splitSizesOf(config, input, config.budget.maxCalls ?? callsMax));
+  const { rows } = split;
+  const unused = split.unused + (input.unused ?? 0);
   const sizes = callSizesOf(
     config,
     rows.map(({ split }) => split),
@@ -88,14 +92,6 @@ export function planRun(config: SearchConfig, input: PlanInput): PlannedRun {
     holdoutId: holdout === 0 ? null : holdoutIdOf(rows),
     costNanoUsdMax: cost[1],
   };
-}
-
-/** Returns the models that a run calls. */
-export function modelsOf(config: SearchConfig): string[] {
-  const { algorithm, target, reflection } = config;
-  return [
-    ...new Set([target.model, ...(algorithm === 'few_shot' ? [] : [reflection.model]), ...judgeModelsOf(config)]),
-  ];
 }
 
 function splitSizesOf(config: SearchConfig, { holdoutFraction }: PlanInput, maxCalls: number): SplitSizes {
@@ -142,21 +138,6 @@ function leastLimit(config: SearchConfig, input: PlanInput, from: number): numbe
     limit = needed;
   }
   return limit;
-}
-
-function requirePrices(config: SearchConfig, prices: CallPrices): void {
-  if (config.budget.maxCostUsd === null) return;
-  const unpriced = unpricedModels(config, prices);
-  if (unpriced.length === 0) return;
-  throw new InvalidError(
-    'price_unknown',
-    `budget.max_cost_usd needs prices, and these models have none: ${unpriced.join(', ')}. Set them in the model prices of the project`,
-    { extra: { models: unpriced } },
-  );
-}
-
-function unpricedModels(config: SearchConfig, prices: CallPrices): string[] {
-  return modelsOf(config).filter((model) => prices.priceOf(model, { inputTokens: 1, outputTokens: 1 }) === null);
 }
 
 /** Returns whether a template has text besides its tags. */
@@ -227,11 +208,6 @@ function holdoutWarnings(rows: number, holdout: number): RunWarning[] {
       : `The holdout has ${holdout} of ${rows} rows. With fewer than ${decidingRows} the outcome can be inconclusive at most. ` +
         'More rows, more calls or a larger holdout_fraction change this.';
   return [{ code: holdout === 0 ? 'no_holdout' : 'small_holdout', message }];
-}
-
-function unpricedWarning(models: readonly string[]): RunWarning {
-  const message = `The cost cannot be estimated, because these models have no known price: ${models.join(', ')}. No budget counts what they cost.`;
-  return { code: 'price_unknown', message };
 }
 
 function holdoutIdOf(rows: readonly Row[]): string {

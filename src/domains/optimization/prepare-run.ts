@@ -12,12 +12,12 @@ import { callPrices } from './call-prices.ts';
 import { textOf } from './candidate-texts.ts';
 import { checkRows } from './check-rows.ts';
 import { chooseMetrics } from './choose-metrics.ts';
+import { warnOfHoldoutUses } from './holdout-uses.ts';
 import type { OptimizeBody } from './optimize.schema.ts';
 import { planRun } from './plan-run.ts';
 import { type ModelDefaults, resolveConfig } from './resolve-config.ts';
 import { type RowsFromExecutionsDeps, rowsFromExecutions } from './rows-from-executions.ts';
 import type { RunOptions, RunWarning } from './run.ts';
-import { countHoldoutUses } from './run-store.ts';
 import { placeOf, type RowInput } from './split-rows.ts';
 import { type RunToStart, requireStart, type Starting, type StartRunDeps } from './start-run.ts';
 import { requireEnough, requireFewVariables, scorableRows, usableRows } from './usable-rows.ts';
@@ -41,9 +41,6 @@ export interface PrepareRunInput extends Pick<Starting, 'limited'> {
 export interface PreparedRun extends RunToStart {
   prompt: Item;
 }
-
-/** From this use on, a holdout says less and less. */
-const holdoutUsesMax = 5;
 
 /**
  * Reads what a run needs, resolves its config and plans it. Stores nothing and calls no model.
@@ -81,6 +78,7 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
     dataset_filter: body.dataset.source === 'executions' ? body.dataset.filter : null,
     holdout_fraction: body.holdout_fraction,
     holdout_id: planned.holdoutId,
+    part_picks: compiled.picks,
     priced_cost_usd: formatUsd(planned.costNanoUsdMax),
   };
   const steps = [found, usable, valid, { warnings: metricWarnings }, scorable, planned];
@@ -95,7 +93,7 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
     rows: planned.rows.map((row) => ({ ...row, source: source === 'inline' ? 'inline' : 'execution' })),
     warnings: [
       ...steps.flatMap(({ warnings }) => warnings),
-      ...(await holdoutWarnings(deps, project, item, planned.holdoutId)),
+      ...(await warnOfHoldoutUses(deps.postgres, { ...project, promptId: item.id }, planned.holdoutId)),
     ],
   };
 }
@@ -130,17 +128,4 @@ const requiredOf = ({ variables }: CompiledPrompt) =>
 function requireParts({ expanded }: CompiledPrompt): void {
   const unknown = expanded.problems.find(({ code }) => code === 'unknown_part');
   if (unknown !== undefined) throw new InvalidError('unknown_part', unknown.message);
-}
-
-async function holdoutWarnings(
-  { postgres }: PrepareRunDeps,
-  { projectId }: ProjectScope,
-  { id: promptId }: Item,
-  holdoutId: string | null,
-): Promise<RunWarning[]> {
-  if (holdoutId === null) return [];
-  const uses = 1 + (await countHoldoutUses(postgres, { projectId, promptId }, holdoutId));
-  if (uses < holdoutUsesMax) return [];
-  const message = `This is use ${uses} of the same holdout. Its result becomes optimistic; add new rows.`;
-  return [{ code: 'holdout_reused', message }];
 }

@@ -12,7 +12,7 @@ const pageMax = 100;
 export interface QueuedRun {
   projectId: ProjectId;
   runId: string;
-  /** The place among the runs of its workspace, from 1. Jobs of the first run of each come first. */
+  /** The place among the runs of its workspace, from 1. Those that have begun are before the others. */
   place: number;
   /** Attempts that workers have begun. */
   attempt: number;
@@ -21,14 +21,14 @@ export interface QueuedRun {
 /**
  * Returns the runs that need a job, and notes that they get one: queued runs, in turn between
  * workspaces, each of which has at most {@link runsPerWorkspace} in progress; those whose job is lost; and
- * `withLost` those whose worker is lost. A run that has a job already may be among them. Those
- * that a transaction has locked come next time: the others do not wait for it.
+ * `withLost` those whose worker is lost. Those that have begun come first, as their time passes. A run that has a job
+ * already may be among them. Those that a transaction has locked come next time: the others do not wait for it.
  */
 export async function takeQueuedRuns(postgres: Postgres, { withLost }: { withLost: boolean }): Promise<QueuedRun[]> {
   const { rows } = await postgres.raw<{ rows: QueuedRun[] }>(
     `with open as (
-       select id, state, created_at, enqueued_at, lease_token, heartbeat_at,
-         row_number() over (partition by workspace_id order by (enqueued_at is null), created_at, id) as place
+       select id, state, created_at, enqueued_at, lease_token, heartbeat_at, attempt,
+         row_number() over (partition by workspace_id order by (attempt = 0), (enqueued_at is null), created_at, id) as place
        from optimization_runs where state in ('queued', 'running', 'cancelling')
      ), due as (
        select id, place from open
@@ -36,7 +36,7 @@ export async function takeQueuedRuns(postgres: Postgres, { withLost }: { withLos
            or enqueued_at < clock_timestamp() - ? * interval '1 millisecond'))
          or (state in ('running', 'cancelling') and (lease_token is null
            or ? and heartbeat_at < clock_timestamp() - ? * interval '1 millisecond'))
-       order by place, created_at limit ?
+       order by (attempt = 0), place, created_at limit ?
      ), free as (
        select due.id, due.place from due join optimization_runs as run on run.id = due.id for update of run skip locked
      )

@@ -8,17 +8,14 @@ import { cancelRun, deleteRun } from './cancel-run.ts';
 import { pathOfRun } from './config.schema.ts';
 import { acting, runParams, runPath, runProblems } from './params.schema.ts';
 import { type ReadRunDeps, readRun } from './read-run.ts';
-import { rerun } from './rerun.ts';
-import type { ModelDefaults } from './resolve-config.ts';
+import { type RerunDeps, rerun } from './rerun.ts';
 import { createdRunSchema, createdRunToWire, runSchema, runToWire } from './run.schema.ts';
 import type { Run } from './run.ts';
 import { countCandidates } from './run-list-store.ts';
-import type { StartRunDeps } from './start-run.ts';
 
-export interface ChangeRunDeps extends StartRunDeps, Pick<ReadRunDeps, 'postgres'> {
+export interface ChangeRunDeps extends RerunDeps, Pick<ReadRunDeps, 'postgres'> {
   prompts: ItemCache<PromptContent>;
   collection: ApplyRunDeps['collection'];
-  models: ModelDefaults;
 }
 
 const { endpoint } = endpointsFor<Principal>();
@@ -123,6 +120,7 @@ function rerunEndpoint(deps: ChangeRunDeps) {
         'clickhouse_unavailable',
         'model_not_configured',
       ] as const),
+      ...(['price_unknown', 'budget_too_small'] as const),
     ],
     handle: async ({ principal, params, requestId }) => {
       const project = projectOf(principal);

@@ -9,16 +9,23 @@ export interface RunEvent {
   data: Readonly<Record<string, unknown>>;
 }
 
-/** Numbers events of a run and stores them. The caller's transaction has written to the run before. */
+/**
+ * Numbers events of a run and stores them. The caller's transaction has written to the run before. A candidate is a row
+ * of its own, and the run shows how many there are and the best, so each changes the revision of the run.
+ */
 export async function insertRunEvents(
   transaction: Postgres,
   { projectId, runId }: { projectId: ProjectId; runId: string },
   events: readonly Omit<RunEvent, 'seq'>[],
 ): Promise<void> {
   if (events.length === 0) return;
+  const candidates = events.filter(({ type }) => type === 'candidate').length;
   const [row]: { event_seq: number }[] = await transaction('optimization_runs')
     .where({ project_id: projectId, id: runId })
-    .update({ event_seq: transaction.raw('event_seq + ?', [events.length]) })
+    .update({
+      event_seq: transaction.raw('event_seq + ?', [events.length]),
+      revision: transaction.raw('revision + ?', [candidates]),
+    })
     .returning('event_seq');
   if (row === undefined) return;
   const first = row.event_seq - events.length + 1;

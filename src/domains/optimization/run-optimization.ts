@@ -22,6 +22,7 @@ import { keepLease } from './keep-lease.ts';
 import { Cancelled, type Lease, LeaseLost } from './lease.ts';
 import { claimRun, releaseLease } from './lease-store.ts';
 import { storeHoldoutReserve } from './ledger-store.ts';
+import { needsPrices, unlimitedModels } from './model-prices.ts';
 import { patiently } from './patiently.ts';
 import { awaitStored, type RecordCallDeps, recordCall } from './record-call.ts';
 import { listRows } from './row-store.ts';
@@ -85,7 +86,7 @@ export async function runOptimization(
   try {
     await searchAndEnd(deps, { run, lease, signal: stop.signal });
   } catch (error) {
-    await endWith(deps, claimed, stop.signal.aborted ? stop.signal.reason : error);
+    await endWith(deps, claimed, reasonOf(stop.signal, error));
   } finally {
     deps.stopping.removeEventListener('abort', onStopping);
     stop.abort();
@@ -106,19 +107,36 @@ interface Attempt {
   signal: AbortSignal;
 }
 
+/** Why an attempt ends: what stopped it comes before the errors that follow from it. */
+const reasonOf = (signal: AbortSignal, error: unknown): unknown => (signal.aborted ? signal.reason : error);
+
 async function searchAndEnd(deps: RunOptimizationDeps, attempt: Attempt): Promise<void> {
-  const { run, lease, signal } = attempt;
+  const { run, signal } = attempt;
   if (run.state === 'cancelling') throw new Cancelled();
   if (run.losses > lossesMax) throw new RunFailed('worker_lost', `${run.losses} workers ended during the run`);
   const { ports, writer, input, caller } = await prepare(deps, attempt);
-  const decision = await deps.search(ports, input).finally(() => signal.aborted && caller.idle());
+  try {
+    const decision = await deps.search(ports, input).finally(() => signal.aborted && caller.idle());
+    await complete(deps, attempt, { decision, writer, callsUsed: ports.callsUsed() });
+  } catch (error) {
+    // A run that goes on reports it again.
+    if (!(reasonOf(signal, error) instanceof UnavailableError)) await writer.flushPending(ports.callsUsed());
+    throw error;
+  }
+}
+
+async function complete(
+  deps: RunOptimizationDeps,
+  { run, lease, signal }: Attempt,
+  { decision, writer, callsUsed }: { decision: Decision; writer: RunWriter; callsUsed: number },
+): Promise<void> {
   await awaitCalls(deps.calls, run, { msMax: storedMsMax, signal });
   signal.throwIfAborted();
   if (run.options.apply === 'if_improved' && decision.outcome === 'improved') {
     const warning = await patiently(signal, () => deps.applyWinner({ run, lease, decision }));
     if (warning !== undefined) writer.warn(warning);
   }
-  await writer.flush(ports.callsUsed());
+  await writer.flush(callsUsed);
   await endRun(deps.postgres, lease, { state: 'completed', decision });
 }
 
@@ -133,6 +151,8 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
   ]);
   if (project === undefined) throw new RunFailed('prompt_deleted', 'The project of the prompt was deleted');
   const prices = callPrices(deps.prices.table, overrides, run.createdAt);
+  const unlimited = unlimitedModels(run.config, prices);
+  if (unlimited.length > 0) throw new RunFailed('price_unknown', needsPrices(unlimited));
   const writer = new RunWriter({ postgres, lease, run, signal });
   const caller = new Caller({
     ...{ postgres, send, prices, lease, run, journal, signal },
@@ -141,7 +161,7 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
     limit: createSearchLimit(deps.guard, run, [item.id, item.slug, item.name]),
     deadlines: deadlinesOf(run),
   });
-  const texts = candidateTexts(source, { project: run, base, signal });
+  const texts = candidateTexts(source, { project: run, base, picks: run.options.part_picks, signal });
   const ports = createPorts({
     ...{ run, caller, texts, prices, writer, journal, signal },
     score: scoreInThread(source.threads, run, signal),

@@ -6,12 +6,15 @@ import { candidateToEvent, progressToWire } from './event-data.ts';
 import { type Lease, LeaseLost } from './lease.ts';
 import { patiently } from './patiently.ts';
 import { lockUnder, storeProgress } from './progress-store.ts';
-import type { Run, RunWarning } from './run.ts';
+import type { Run, RunProgress, RunWarning } from './run.ts';
 import { insertRunEvents, type RunEvent } from './run-event-store.ts';
 
 const progressEveryMs = 1_000;
 const scoresMax = 1_000;
 const warningsMax = 50;
+
+/** Writes in a transaction, and returns the events of it. */
+type Write = (transaction: Postgres) => Promise<Omit<RunEvent, 'seq'>[]>;
 
 /** Stores what a search reports, for readers of the run. Progress is stored at most once a second. */
 export class RunWriter {
@@ -23,9 +26,13 @@ export class RunWriter {
   readonly #knownCalls: number;
   readonly #warnings: RunWarning[];
   readonly #scores: { call: number; best_val: number }[] = [];
+  /** What the last claim of the run has stored, which a report of the search does not have. */
+  readonly #claimed: Pick<RunProgress, 'idleMs'>;
   #progress: Progress;
   #fraction: number;
   #storedAtMs = Number.NEGATIVE_INFINITY;
+  /** Whether something is not stored yet. */
+  #isPending = false;
 
   constructor({ postgres, lease, run, signal }: { postgres: Postgres; lease: Lease; run: Run; signal: AbortSignal }) {
     this.#postgres = postgres;
@@ -34,6 +41,8 @@ export class RunWriter {
     this.#knownCalls = run.usage.calls;
     this.#callsMax = run.config.budget.maxCalls;
     this.#warnings = [...run.warnings];
+    const { idleMs } = run.progress;
+    this.#claimed = idleMs === undefined ? {} : { idleMs };
     this.#progress = run.progress;
     this.#fraction = run.progress.fraction;
   }
@@ -58,7 +67,10 @@ export class RunWriter {
       this.#scores.push({ call: event.call, best_val: event.bestVal });
     }
     if (event.type === 'warning') this.warn(event);
-    if (event.type === 'progress') this.#progress = event.progress;
+    this.#isPending = true;
+    // The progress of a score follows it. Until then, the score is new and the best candidate is old.
+    if (event.type !== 'progress') return;
+    this.#progress = event.progress;
     const isDue = performance.now() - this.#storedAtMs >= progressEveryMs;
     if (isDue && callsUsed >= this.#knownCalls) await this.flush(callsUsed);
   }
@@ -71,25 +83,42 @@ export class RunWriter {
 
   /** Stores the progress now. */
   async flush(callsUsed: number): Promise<void> {
+    await this.#store(callsUsed, (write) => this.#write(write));
+  }
+
+  /**
+   * Stores what came within a second of what was stored last, before a run ends without a result: nobody reports it again.
+   * Tries once. During a replay, what is stored is newer.
+   */
+  async flushPending(callsUsed: number): Promise<void> {
+    if (!this.#isPending || callsUsed < this.#knownCalls) return;
+    await this.#store(callsUsed, (write) => this.#writeOnce(write)).catch(() => undefined);
+  }
+
+  async #store(callsUsed: number, store: (write: Write) => Promise<void>): Promise<void> {
+    this.#isPending = false;
     this.#storedAtMs = performance.now();
     const isFinal = this.#progress.phase === 'finalizing';
     const share = isFinal ? 1 : Math.min(1, this.#callsMax === null ? 0 : callsUsed / this.#callsMax);
     this.#fraction = Math.max(this.#fraction, share);
-    const progress = { ...this.#progress, fraction: this.#fraction, updatedAt: new Date().toISOString() };
+    const updatedAt = new Date().toISOString();
+    const progress = { ...this.#progress, ...this.#claimed, fraction: this.#fraction, updatedAt };
     const [warnings, scores] = [this.#warnings, this.#scores];
-    await this.#write(async (transaction) => {
+    await store(async (transaction) => {
       await storeProgress(transaction, this.#lease, { progress, warnings, scores });
       return [{ type: 'progress', data: progressToWire(progress, callsUsed) }];
     });
   }
 
+  async #write(write: Write): Promise<void> {
+    await patiently(this.#signal, () => this.#writeOnce(write));
+  }
+
   /** Writes while the run is locked and the lease is held. */
-  async #write(write: (transaction: Postgres) => Promise<Omit<RunEvent, 'seq'>[]>): Promise<void> {
-    const writing = () =>
-      inTransaction(this.#postgres, async (transaction) => {
-        if (!(await lockUnder(transaction, this.#lease))) throw new LeaseLost();
-        await insertRunEvents(transaction, this.#lease, await write(transaction));
-      });
-    await patiently(this.#signal, writing);
+  #writeOnce(write: Write): Promise<void> {
+    return inTransaction(this.#postgres, async (transaction) => {
+      if (!(await lockUnder(transaction, this.#lease))) throw new LeaseLost();
+      await insertRunEvents(transaction, this.#lease, await write(transaction));
+    });
   }
 }

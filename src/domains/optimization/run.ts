@@ -9,6 +9,7 @@ import type {
   RunErrorCode,
   SearchConfig,
 } from '../prompt-search/index.ts';
+import type { PartPick } from '../rendering/index.ts';
 
 export const runStates = ['queued', 'running', 'cancelling', 'completed', 'failed', 'cancelled'] as const;
 export type RunState = (typeof runStates)[number];
@@ -45,6 +46,8 @@ export interface RunOptions {
   holdout_fraction: number;
   /** A hash of the keys of the holdout; null without one. */
   holdout_id: string | null;
+  /** The versions of the parts that the base had when the run was made. Absent in runs of an older version. */
+  part_picks?: readonly PartPick[];
   /** Upper estimate of what the models with a price cost. Absent in runs of an older version. */
   priced_cost_usd?: string;
 }
@@ -53,6 +56,8 @@ export interface RunProgress extends Progress {
   /** Share of the calls that are made, from 0 to 1. It never decreases. */
   fraction: number;
   updatedAt: string;
+  /** Milliseconds after its beginning in which no worker had the run. Absent if always one had it. */
+  idleMs?: number;
 }
 
 export interface Run {

@@ -74,8 +74,8 @@ export function placeOf(row: KeyedRow, salt: string): Place {
 
 /**
  * Distributes rows with different keys. A row belongs to the holdout by the hash of its inputs and of the prompt, so it
- * belongs there in every run of a prompt, whatever other rows there are; only where this gives too few rows, others
- * join them. A split that a row names is kept, and no other rows join a holdout or validation rows that are named.
+ * belongs there in every run of a prompt, whatever other rows there are. Only where this gives too few rows, others
+ * join them, which may be training rows of a run with other rows. A split that a row names is kept, and no other rows join a holdout or validation rows that are named.
  */
 export function splitRows(places: readonly Place[], sizes: SplitSizes): SplitRows {
   const { splits, unused } = chooseSplits(places, sizes);

@@ -15,7 +15,7 @@ import {
 import { consumeQuota, type Limiter, requireQuota } from '../quotas/index.ts';
 import type { Item } from '../versioned/index.ts';
 import type { ProjectScope, WorkspaceScope } from '../workspaces/index.ts';
-import { modelsOf } from './plan-run.ts';
+import { modelsOf } from './model-prices.ts';
 import { insertRows, type StoredRow } from './row-store.ts';
 import type { Run } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';

@@ -13,7 +13,7 @@ import {
   type TemplateVariable,
   textsOf,
 } from '../templates/index.ts';
-import { loadParts, type PartPick, type PartSource, type PartsProject } from './load-parts.ts';
+import { type LoadedParts, loadParts, type PartPick, type PartSource, type PartsProject } from './load-parts.ts';
 import { type ParsedPrompt, parseContent, placeholdersOf } from './parse-content.ts';
 import { parsedSizeOf } from './parsed-size.ts';
 
@@ -39,18 +39,19 @@ export interface CompiledPrompt {
 }
 
 /**
- * Compiles a version of a prompt. Unknown parts are reported by the render, which may not reach
- * them.
+ * Compiles a version of a prompt, with the given parts or with those that its references resolve to now. Unknown parts are
+ * reported by the render, which may not reach them.
  * @throws InvalidTemplateError, InvalidError (`part_cycle`), TemplateLimitError, UnavailableError
  */
 export async function compilePrompt(
   source: PartSource,
   project: PartsProject,
   content: PromptContent,
+  given?: LoadedParts,
 ): Promise<CompiledPrompt> {
   const prompt = await parseContent(source.threads.of(project.workspaceId), content);
   const templates = textsOf(prompt).map(({ template }) => template);
-  const { picks, byRef } = await loadParts(source, project, templates);
+  const { picks, byRef } = given ?? (await loadParts(source, project, templates));
   const expanded = expandParts(templates, (_slug, ref) => byRef.get(ref));
   refuseProblems(expanded);
   // Yields to other requests: parsing and expanding may take about 20 ms each.

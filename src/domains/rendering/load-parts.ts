@@ -95,6 +95,24 @@ export async function loadParts(
 }
 
 /**
+ * Loads the versions that references had, whatever they resolve to now. A part that was deleted since is missing.
+ * @throws RateLimitedError, UnavailableError
+ */
+export async function loadPicked(
+  source: PartSource,
+  project: PartsProject,
+  picks: readonly PartPick[],
+): Promise<LoadedParts> {
+  const loaded: LoadedParts = { picks: [...picks], byRef: new Map() };
+  await forEachOf(picks, async ({ ref, id, version }) => {
+    const item = id === undefined ? undefined : await findPart(source, project, id);
+    if (item !== undefined && version !== undefined)
+      loaded.byRef.set(ref, await loadVersion(source, project, item, version));
+  });
+  return loaded;
+}
+
+/**
  * Returns whether the references still resolve to the same versions.
  * @throws RateLimitedError, UnavailableError
  */
@@ -112,9 +130,13 @@ export async function arePicksCurrent(
 }
 
 /** A part that this process knows is found without a place. */
-async function findPart({ parts, reads }: Pick<PartSource, 'parts' | 'reads'>, project: PartsProject, slug: string) {
-  const find = () => parts.find(project, slug);
-  return parts.knows(project, slug) ? find() : reads.run(project.workspaceId, find);
+async function findPart(
+  { parts, reads }: Pick<PartSource, 'parts' | 'reads'>,
+  project: PartsProject,
+  idOrSlug: string,
+): Promise<Item | undefined> {
+  const find = () => parts.find(project, idOrSlug);
+  return parts.knows(project, idOrSlug) ? find() : reads.run(project.workspaceId, find);
 }
 
 async function loadPart(
@@ -127,7 +149,15 @@ async function loadPart(
   const version = item && pinned(item, ref);
   const isThere = item !== undefined && version !== undefined;
   picks.push(isThere ? { slug, ref, id: item.id, version } : { slug, ref });
-  if (!isThere) return undefined;
+  return isThere ? loadVersion(source, project, item, version) : undefined;
+}
+
+async function loadVersion(
+  source: PartSource,
+  project: PartsProject,
+  item: Item,
+  version: number,
+): Promise<ResolvedPart> {
   const key = `${item.id} ${version}`;
   const template = source.parsed.get(project.workspaceId, key) ?? (await parsePart(source, project, item, version));
   source.parsed.set(project.workspaceId, key, template, parsedSizeOf(template));

@@ -207,6 +207,19 @@ describe('200', () => {
     expect(text).toContain('No candidate has a score yet.');
   });
 
+  test('a run whose scores were not numbers has a dash for each', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project);
+    const unknown = { mean: Number.NaN, ci95: [Number.NaN, Number.NaN] } as const;
+    const score = { split: 'holdout', n: 20, base: unknown, best: unknown, delta: { ...unknown, p: null } } as const;
+    const run = { ...anImprovement(promptId), ending: { state: 'completed', decision: aDecision('c1', { score }) } };
+    const { status, text } = await report(project, promptId, await storedRun(api, project, run as RunOfTest));
+    expect(status).toBe(200);
+    expectHarmless(text);
+    expect(text).toContain('<tr><th>after</th><td>– (95 % interval – to –)</td></tr>');
+    expect(text).not.toContain('<circle');
+  });
+
   test('a failed run names its error', async () => {
     const project = await newProject(api);
     const promptId = await aPrompt(project);

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { RunWriter } from '../../../src/domains/optimization/run-writer.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { expectProblem, newProject } from '../../support/api.ts';
 import {
+  aCandidate,
   finishedRun,
   newOptimizablePrompt,
   type RunDetailWire,
@@ -81,6 +83,24 @@ describe('304', () => {
     expect([changed.status, changed.body.status]).toEqual([200, 'running']);
     const newer = changed.headers.get('etag') ?? '';
     expect((await get(prompt_id, run_id, { 'If-None-Match': newer })).status).toBe(304);
+  });
+
+  test('a run whose candidates are more, or became others, has changed', async () => {
+    const { run_id, prompt_id } = await it.newRun();
+    const { run, lease } = await searchRun(it.api, it.project, { run_id });
+    const writer = new RunWriter({ postgres: it.api.postgres, lease, run, signal: new AbortController().signal });
+    let { body, headers } = await get(prompt_id, run_id);
+    for (const [status, poolMore] of [
+      ['raced_out', 0],
+      ['pool', 1],
+    ] as const) {
+      const [etag, { candidates }] = [headers.get('etag') ?? '', body];
+      await writer.note({ type: 'candidate', candidate: aCandidate('c3', 'Say yes.\n{{question}}', { status }) }, 1);
+      const changed = await get(prompt_id, run_id, { 'If-None-Match': etag });
+      expect(changed.status).toBe(200);
+      expect(changed.body.candidates.pool).toBe(candidates.pool + poolMore);
+      ({ body, headers } = changed);
+    }
   });
 });
 

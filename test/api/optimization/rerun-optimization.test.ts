@@ -65,6 +65,37 @@ test('the fifth use of the same holdout is warned of', async () => {
   expect(codes.map((each) => each.includes('holdout_reused'))).toEqual([false, false, false, false, true]);
 });
 
+test('what is known of the rows, the limits, the prices and the holdout is warned of again', async () => {
+  const small = {
+    ...inline(rowsOf(24)),
+    metrics: [{ type: 'exact_match' }],
+    budget: { max_calls: 60 },
+    target: { model: 'nobody-knows-it' },
+  };
+  let run = await it.newRun({ body: small });
+  const first = run.warnings.map(({ code }) => code);
+  expect(first).toEqual(expect.arrayContaining(['low_budget', 'small_holdout', 'price_unknown']));
+  for (let use = 2; use <= 5; use++) {
+    await cancel(run);
+    run = (await rerun(run)).body;
+    const expected = ['rerun', ...first, ...(use === 5 ? ['holdout_reused'] : [])];
+    expect(run.warnings.map(({ code }) => code).toSorted()).toEqual(expected.toSorted());
+  }
+});
+
+describe('422', () => {
+  test('a run with max_cost_usd whose model has lost its price', async () => {
+    const run = await it.newRun({ body: { target: { model: 'lost-its-price' } } });
+    await cancel(run);
+    const { postgres } = it.api;
+    const config = postgres.raw(`jsonb_set(config::jsonb, '{budget,maxCostUsd}', '"5"')`);
+    await postgres('optimization_runs').where({ id: run.run_id }).update({ config });
+    const answer = await rerun(run);
+    expectProblem(answer as never, 422, 'price_unknown');
+    expect(answer.text).toContain('lost-its-price');
+  });
+});
+
 describe('403', () => {
   test('a key without optimize:run, and a viewer', () => use.expectForbidden('rerunOptimization'));
 });

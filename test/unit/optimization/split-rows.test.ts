@@ -77,6 +77,18 @@ describe('splitRows', () => {
     expect(keysOf(many, 'holdout')).toEqual(expect.arrayContaining(keysOf(few, 'holdout')));
   });
 
+  test('a row that only fills up the holdout may be a training row when rows are added', () => {
+    const trained = Array.from({ length: 50 }, (_, index) => `prm_${index}`).flatMap((prompt) => {
+      const hidden = new Set(keysOf(splitRows(rowsOf(20), prompt, sizes).rows, 'holdout'));
+      const later = new Set(keysOf(splitRows(rowsOf(100), prompt, sizes).rows, 'train'));
+      return rowsOf(20)
+        .filter(({ key }) => hidden.has(key) && later.has(key))
+        .map((row) => placeOf(row, prompt).at);
+    });
+    expect(trained.length).toBeGreaterThan(0);
+    expect(Math.min(...trained)).toBeGreaterThanOrEqual(sizes.holdoutFraction);
+  });
+
   test('a row that is in the holdout by its hash never becomes another when the limits have no room for it', () => {
     const all = keysOf(splitRows(rowsOf(120), salt, sizes).rows, 'holdout');
     const { rows, unused } = splitRows(rowsOf(120), salt, { ...sizes, holdoutMax: 10 });

@@ -33,16 +33,24 @@ describe('the comparison', () => {
       ...new Array(2).fill({ base: 1, best: 0 }),
       ...new Array(8).fill({ base: 1, best: 1 }),
     ];
-    const compared = await compareScores(pairs, { isBinary: true, seed: 1, split: 'holdout' });
+    const compared = await compareScores(pairs, { seed: 1, split: 'holdout' });
     expect(compared).toMatchObject({ n: 20, base: { mean: 0.5 }, best: { mean: 0.9 } });
     expect(compared.delta.mean).toBeCloseTo(0.4);
     expect(compared.delta.p).toBeCloseTo(0.0385742, 6);
     expect(compared.base.ci95[0]).toBeCloseTo(0.299298, 6);
   });
 
+  test('of five gains in thirty rows, which may be chance, is not above 0 by McNemar, though its interval is', async () => {
+    const pairs = Array.from({ length: 30 }, (_, index) => ({ base: index < 5 ? 0 : 1, best: 1 }));
+    const compared = await compareScores(pairs, { seed: 1, split: 'holdout' });
+    expect(compared.delta.ci95[0]).toBeGreaterThan(0);
+    expect(compared.delta.p).toBeCloseTo(0.0625, 6);
+    expect(decideOutcome(compared, usual)).toBe('inconclusive');
+  });
+
   test('of other scores has no p', async () => {
     const pairs = Array.from({ length: 20 }, (_, index) => ({ base: index / 40, best: index / 40 + 0.1 }));
-    const compared = await compareScores(pairs, { isBinary: false, seed: 1, split: 'holdout' });
+    const compared = await compareScores(pairs, { seed: 1, split: 'holdout' });
     expect(compared.delta.p).toBeNull();
     expect(compared.delta.ci95[0]).toBeCloseTo(0.1);
   });

@@ -80,6 +80,18 @@ describe('a metric scores an output and says what is wrong', () => {
       'field total: expected 12.5 got nothing',
     ],
     ['json_equal', { ignore_extra: false }, '{"id":1,"x":2}', { id: 1 }, 0.5, 'field x is not expected'],
+    [
+      'json_equal',
+      {},
+      '{}',
+      { constructor: 1, id: 2 },
+      0,
+      'field constructor: expected 1 got nothing; field id: expected 2 got nothing',
+    ],
+    ['json_equal', {}, '{"toString":1}', { toString: 1 }, 1, ''],
+    ['json_equal', {}, '{}', '{"__proto__":{}}', 0, 'field __proto__: expected {} got nothing'],
+    ['numeric', {}, 'Stage3', 3, 1, ''],
+    ['numeric', {}, 'from .5 on 1.5e3', 1500, 1, ''],
     ['numeric', {}, 'So it is 4338', 4331, 0, 'Expected 4331±0, got 4338 (off by 7).'],
     ['numeric', {}, 'First 3, then 1,204.50', '1204.5', 1, ''],
     ['numeric', { abs_tolerance: 1, decay: 10 }, '16', 10, 0.5, 'Expected 10±1, got 16 (off by 6).'],
@@ -180,15 +192,6 @@ describe('several metrics', () => {
     const { feedback } = total([{ type: 'contains', options: { any } }], {});
     expect(feedback).toMatch(/^Contains none of: "0y+…", /);
     expect(feedback).toHaveLength(2_001);
-  });
-
-  test('are 0 or 1 only if each decides by itself', () => {
-    expect(prepareMetrics([{ type: 'exact_match' }]).isBinary).toBe(true);
-    expect(prepareMetrics([{ type: 'exact_match' }, { type: 'similarity' }]).isBinary).toBe(false);
-    expect(prepareMetrics([{ type: 'exact_match' }, { type: 'regex', options: { pattern: 'a' } }]).isBinary).toBe(
-      false,
-    );
-    expect(prepareMetrics([{ type: 'numeric', options: { decay: 3 } }]).isBinary).toBe(false);
   });
 });
 

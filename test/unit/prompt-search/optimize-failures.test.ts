@@ -44,6 +44,19 @@ describe('errors are not scores of 0', () => {
     expect(made.length).toBeLessThanOrEqual(15);
   });
 
+  test('a run whose metric gives no number ends as evaluation_failed, and has no score', async () => {
+    const { ports, events } = simulatedPorts({ task: tickets });
+    const score: typeof ports.score = async () => ({ score: Number.NaN, feedback: '' });
+    const input = searchInput(tickets, { config: { metrics: [{ type: 'contains' }] } });
+    await expect(optimize({ ...ports, score }, input)).rejects.toMatchObject({
+      code: 'evaluation_failed',
+      message: expect.stringContaining('score_not_a_number: contains gave NaN'),
+    });
+    const evaluations = events.flatMap((event) => (event.type === 'evaluations' ? event.evaluations : []));
+    expect(evaluations.length).toBeGreaterThan(0);
+    expect(evaluations.filter((each) => each.score !== null)).toEqual([]);
+  });
+
   test('a run whose time is over before any call was answered ends as evaluation_failed', async () => {
     const failed = run(() => {
       throw new LimitReached('duration');

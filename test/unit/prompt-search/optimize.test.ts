@@ -36,6 +36,18 @@ describe('a search over a task with hidden rules', () => {
     expect(calls.length).toBeLessThanOrEqual(300);
   });
 
+  test.each([
+    ['contains, whose scores may be shares', [{ type: 'contains' }], 1],
+    ['two metrics', [{ type: 'exact_match' }, { type: 'exact_match', options: { ignore_case: true } }], 1],
+    ['two samples a row', [{ type: 'exact_match' }], 2],
+  ])('whose scores are all 0 or 1, with %s, asks McNemar', async (_, metrics, samplesPerRow) => {
+    const { config } = searchInput(tickets);
+    const target = { ...config.target, samplesPerRow };
+    const { decision } = await run({ ...tickets, noise: 0 }, { config: { metrics, target }, callsMax: 600 });
+    expect(decision.score?.split).toBe('holdout');
+    expect(decision.score?.delta.p).toEqual(expect.any(Number));
+  });
+
   test('reports what the winner costs, and a frontier that has it', async () => {
     const { decision, events } = await run(tickets);
     expect(decision.delta.promptTokens?.mean).toBeGreaterThan(0);

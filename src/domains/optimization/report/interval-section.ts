@@ -34,7 +34,8 @@ interface Bar {
   kind: 'before' | 'after' | 'delta';
 }
 
-function chart(bars: readonly Bar[]): Html {
+function chart(all: readonly Bar[]): Html {
+  const bars = all.filter(({ interval: { mean, ci95 } }) => [mean, ...ci95].every(Number.isFinite));
   const ends = bars.flatMap(({ interval: { mean, ci95 } }) => [mean, ...ci95]);
   const [low, high] = [Math.min(0, ...ends), Math.max(1, ...ends)];
   const x = (value: number) => Math.round(left + ((value - low) / (high - low)) * (width - left - 20));

@@ -8,8 +8,6 @@ export interface PreparedMetrics {
   parts: readonly MetricPart[];
   /** Calls of a judge for one output. */
   judges: number;
-  /** True if every total is 0 or 1. */
-  isBinary: boolean;
 }
 
 export interface MetricPart {
@@ -39,13 +37,7 @@ export function prepareMetrics(configs: readonly MetricConfig[]): PreparedMetric
         !(needsExpected && expected === undefined) && !(config.type === 'feedback_avoid' && note === undefined),
     };
   });
-  const scored = configs.filter(({ gate }) => gate !== true);
-  const binary = configs.map((config) => metricTypeOf(config.type).isBinary(config.options ?? {}));
-  return {
-    parts,
-    judges: parts.filter(({ metric }) => metric.kind === 'judge').length,
-    isBinary: scored.length <= 1 && configs.every(({ gate }, index) => gate === true || binary[index] === true),
-  };
+  return { parts, judges: parts.filter(({ metric }) => metric.kind === 'judge').length };
 }
 
 /** Characters of the feedback on one output. */

@@ -19,7 +19,6 @@ export const contains = metricType({
   options,
   isApart: true,
   needsExpected: ({ all, any, none }) => all.length + any.length + none.length === 0,
-  isBinary: ({ all, any, none }) => all.length + none.length + Math.min(1, any.length) === 1,
   prepare: (given) => {
     const fold = (text: string) => (given.ignore_case ? text.toLowerCase() : text);
     const isEmpty = given.all.length + given.any.length + given.none.length === 0;

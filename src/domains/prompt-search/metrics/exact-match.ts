@@ -12,7 +12,6 @@ const options = z.strictObject({
 export const exactMatch = metricType({
   options,
   needsExpected: () => true,
-  isBinary: () => true,
   prepare: (given) => {
     const normalize = (text: string) => {
       const trimmed = given.trim ? text.trim() : text;

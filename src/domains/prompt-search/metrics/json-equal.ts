@@ -29,8 +29,10 @@ export const jsonEqual = metricType({
         return { score: 0, feedback: `Expected ${quote(wanted)} but got ${quote(got)}.` };
       }
       const extra = given.ignore_extra ? [] : Object.keys(got).filter((name) => !Object.hasOwn(wanted, name));
-      const wrong = Object.keys(wanted).filter((name) => !isDeepStrictEqual(got[name], wanted[name]));
-      const weigh = (names: string[]) => names.reduce((sum, name) => sum + (given.field_weights[name] ?? 1), 0);
+      const wrong = Object.keys(wanted).filter(
+        (name) => !Object.hasOwn(got, name) || !isDeepStrictEqual(got[name], wanted[name]),
+      );
+      const weigh = (names: string[]) => names.reduce((sum, name) => sum + weightOf(given.field_weights, name), 0);
       const all = weigh([...Object.keys(wanted), ...extra]);
       const faults = [
         ...wrong.slice(0, faultsMax).map((name) => {
@@ -46,6 +48,10 @@ export const jsonEqual = metricType({
     },
   }),
 });
+
+/** A field may be named as a member that every object inherits, such as `constructor`. */
+const weightOf = (weights: Readonly<Record<string, number>>, name: string) =>
+  Object.hasOwn(weights, name) ? (weights[name] ?? 1) : 1;
 
 const isFields = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -19,7 +19,6 @@ const faultsMax = 5;
 export const jsonSchema = metricType({
   options,
   isApart: true,
-  isBinary: ({ partial }) => !partial,
   prepare: ({ schema, partial }) => {
     const compiled = compileBoundSchema(schema);
     if (typeof compiled === 'string') throw new InvalidMetricError(compiled, 'schema');

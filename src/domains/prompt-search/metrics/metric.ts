@@ -34,8 +34,6 @@ export interface MetricType {
   needsJudge: boolean;
   /** Whether its time depends on what a user wrote: a short pattern can take long. */
   isApart: boolean;
-  /** True if every score is 0 or 1 with these options. */
-  isBinary: (options: unknown) => boolean;
   /** @throws InvalidMetricError if an option cannot be used, such as a pattern that does not compile */
   prepare: (options: unknown) => PreparedMetric;
 }
@@ -56,17 +54,14 @@ export function metricType<S extends z.ZodType>(type: {
   needsExpected?: (options: z.output<S>) => boolean;
   needsJudge?: boolean;
   isApart?: boolean;
-  isBinary?: (options: z.output<S>) => boolean;
   prepare: (options: z.output<S>) => PreparedMetric;
 }): MetricType {
   const { options, needsExpected = () => false, needsJudge = false, isApart = false, prepare } = type;
-  const { isBinary = () => false } = type;
   return {
     options,
     needsExpected: (given) => needsExpected(options.parse(given)),
     needsJudge,
     isApart,
-    isBinary: (given) => isBinary(options.parse(given)),
     prepare: (given) => prepare(options.parse(given)),
   };
 }

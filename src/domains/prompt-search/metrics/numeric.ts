@@ -17,7 +17,6 @@ const options = z.strictObject({
 export const numeric = metricType({
   options,
   needsExpected: () => true,
-  isBinary: ({ decay }) => decay === null,
   prepare: (given) => ({
     kind: 'plain',
     score: ({ output, expected }) => {
@@ -40,9 +39,8 @@ export const numeric = metricType({
 export function lastNumber(text: string): number | undefined {
   const found = text
     .slice(-searchedCharsMax)
-    .match(/(?<![\d.])-?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d+)?/g);
-  const last = found?.findLast((each) => /\d/.test(each));
-  const number = Number(last?.replaceAll(',', '') ?? Number.NaN);
+    .match(/(?<![\d.])-?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?/g);
+  const number = Number(found?.at(-1)?.replaceAll(',', '') ?? Number.NaN);
   return Number.isFinite(number) ? number : undefined;
 }
 

@@ -20,7 +20,6 @@ const searchedCharsMax = 100_000;
 export const regex = metricType({
   options,
   isApart: true,
-  isBinary: () => true,
   prepare: ({ pattern, mode, ignore_case: ignoreCase, trim }) => {
     const compiled = compileLinear(pattern, ignoreCase);
     if (typeof compiled === 'string') throw new InvalidMetricError(compiled, 'pattern');

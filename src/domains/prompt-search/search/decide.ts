@@ -17,15 +17,17 @@ export type Score = NonNullable<Decision['score']>;
 
 /**
  * Compares the scores of base and winner: each mean, and the mean of the differences with its bootstrap
- * interval. For scores of 0 and 1, `p` is that of the exact test of McNemar.
+ * interval. If every score is 0 or 1, whatever the metrics, the intervals of both are Wilson's, and `p` is that of the
+ * exact test of McNemar: with few rows, the bootstrap alone takes chance for a gain too often.
  * @throws RangeError without pairs
  */
 export async function compareScores(
   pairs: readonly Pair[],
-  { isBinary, seed, split }: { isBinary: boolean; seed: number; split: Score['split'] },
+  { seed, split }: { seed: number; split: Score['split'] },
 ): Promise<Score> {
   const differences = pairs.map(({ base, best }) => best - base);
   const [base, best] = [pairs.map((pair) => pair.base), pairs.map((pair) => pair.best)];
+  const isBinary = [...base, ...best].every((score) => score === 0 || score === 1);
   const gained = differences.filter((difference) => difference > 0).length;
   const lost = differences.filter((difference) => difference < 0).length;
   return {

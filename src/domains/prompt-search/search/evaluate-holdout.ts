@@ -1,5 +1,5 @@
 import { compareUse } from './compare-use.ts';
-import { compareScores, type Pair, type Score } from './decide.ts';
+import { compareScores, type Score } from './decide.ts';
 import { type Candidate, type Decision, LimitReached, RunFailed } from './ports.ts';
 import { reportProgress, type SearchRun } from './search-run.ts';
 
@@ -27,7 +27,7 @@ export async function evaluateHoldout(run: SearchRun, base: Candidate, winner: C
     if (error instanceof LimitReached) return error;
     throw error;
   });
-  const { evaluator, config, metrics } = run;
+  const { evaluator, config } = run;
   const paired = holdout.flatMap(({ key }) => {
     const [before, after] = [evaluator.scoreOf(base.hash, key), evaluator.scoreOf(winner.hash, key)];
     return typeof before === 'number' && typeof after === 'number' ? [{ key, base: before, best: after }] : [];
@@ -44,16 +44,11 @@ export async function evaluateHoldout(run: SearchRun, base: Candidate, winner: C
     const message = `${missing} of ${holdout.length} rows of the holdout were not compared, because ${reason}`;
     await run.ports.emit({ type: 'warning', code: 'holdout_incomplete', message });
   }
-  const isBinary = metrics.isBinary && config.target.samplesPerRow === 1;
   const samples = (hash: string, key: string) => evaluator.samplesOf(hash, key).filter((each) => each.error === null);
   const uses = paired.map(({ key }) => ({ base: samples(base.hash, key), best: samples(winner.hash, key) }));
   return {
-    score: await scoreOfPairs(paired, { isBinary, seed: config.seed }),
+    score: paired.length === 0 ? null : await compareScores(paired, { seed: config.seed, split: 'holdout' }),
     delta: await compareUse(uses, config.seed),
     isComplete: missing <= missingShareMax * holdout.length,
   };
-}
-
-async function scoreOfPairs(pairs: readonly Pair[], given: { isBinary: boolean; seed: number }): Promise<Score | null> {
-  return pairs.length === 0 ? null : await compareScores(pairs, { ...given, split: 'holdout' });
 }

@@ -87,7 +87,6 @@ const isPerfect = (run: SearchRun, { val }: Candidate) => val?.mean === 1 && val
 /** No candidate was chosen by these rows, so the score of the base on them is not optimistic. */
 async function alreadyOptimal(run: SearchRun, base: Candidate) {
   const scores = run.evaluator.scoresOf(base.hash, run.rows.val).map(({ score }) => ({ base: score, best: score }));
-  const isBinary = run.metrics.isBinary && run.config.target.samplesPerRow === 1;
-  const score = await compareScores(scores, { isBinary, seed: run.config.seed, split: 'val' });
+  const score = await compareScores(scores, { seed: run.config.seed, split: 'val' });
   return { outcome: 'already_optimal', score, delta: noDelta } as const;
 }

@@ -60,6 +60,7 @@ export type RunErrorCode =
   | 'reflection_failed'
   | 'provider_auth'
   | 'provider_model_not_found'
+  | 'price_unknown'
   | 'worker_lost'
   | 'prompt_deleted'
   | 'internal';

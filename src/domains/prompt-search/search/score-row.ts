@@ -108,6 +108,7 @@ async function scoreOutput(deps: ScoreDeps, task: RowTask, output: string) {
     // Scoring takes up to 10 ms, and a replay gets all results at once.
     const score = await inSharedTurn(() => scoreBy(part));
     if ('error' in score) return score;
+    if (!Number.isFinite(score.score)) return { error: `score_not_a_number: ${part.name} gave ${score.score}` };
     parts.push({ part, score });
   }
   return parts.length > 0 ? { parts } : { error: 'not_scorable: no metric applies to this row' };
