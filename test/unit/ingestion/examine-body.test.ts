@@ -159,3 +159,15 @@ describe('a workspace whose body took long to scan', () => {
     expect(examined).toBeGreaterThan(100);
   });
 });
+
+describe('two workspaces with as many large bodies as each may have', () => {
+  it('do not have one of a third workspace refused', async () => {
+    const body = Buffer.from(`{"resourceSpans":[]${' '.repeat(mebibyte)}}`);
+    const begin = (workspaceId: WorkspaceId) =>
+      examiner.examine({ workspaceId, signal: 'traces', encoding: 'json', coding: 'identity', body });
+    const [one, other, third] = [newId('wsp'), newId('wsp'), newId('wsp')];
+    const inTurn = await Promise.all([...Array(17).fill(one), ...Array(17).fill(other), third].map(begin));
+    const examined = await Promise.all(inTurn.map((examine) => (typeof examine === 'function' ? examine() : examine)));
+    expect(examined.map(({ scan }) => scan.accepted)).toEqual(Array(35).fill(0));
+  });
+});

@@ -86,7 +86,7 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
   pool.on('error', () => undefined);
   const large = new FairLane({
     ...{ name: 'large OTLP bodies', capacity: largeBodiesMax, perKey: 1 },
-    ...{ waitingPerKey: 16, waitingMax: 32, waitMsMax: requestWaitMsMax },
+    ...{ waitingPerKey: 16, waitingMax, waitMsMax: requestWaitMsMax },
   });
   const owing = new FairLane({
     ...{ name: 'OTLP bodies that take long', capacity: owingBodiesMax, perKey: 1 },
