@@ -160,7 +160,7 @@ function startWorker(
     // The sweep finds bodies that cannot be dropped now.
     if (result === 'isolated' || !bodyJobs.has(name)) return;
     const body = { projectId: job.data.projectId, jobId: String(job.id) };
-    dropBody(deps.redis, deps, body).catch(() => undefined);
+    dropBody(deps.redis, deps, body, { outcome: result }).catch(() => undefined);
   });
   return { worker };
 }

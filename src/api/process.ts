@@ -85,7 +85,7 @@ export function createApiProcess(config: Config): ApiProcess {
   const cursorSecret = createHmac('sha256', config.apiKeyPepper).update('cursors').digest('hex');
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
-  const limiter = new Limiter({ redis, logger });
+  const limiter = new Limiter({ redis, logger, clock });
   const refusedCredentials = new RefusedCredentials();
   const threads = new TemplateThreads();
   const authentication = createAuthentication({ config, postgres, credentials, invalidations, logger });

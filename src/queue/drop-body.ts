@@ -4,7 +4,7 @@ import { backlogSuffix, bodyKey, finishedInfix } from '../stores/redis/names.ts'
 import { createScript } from '../stores/redis/script.ts';
 import { jobBytes, receiptMs } from './backlog.ts';
 import { costLua } from './ingest-lanes.ts';
-import { backlogKeptS, finishedKeptS } from './job-catalog.ts';
+import { backlogKeptS, finishedKeptS, type IngestOutcome } from './job-catalog.ts';
 
 /**
  * Finished bodies that one workspace can have in one minute before the time for which they are
@@ -22,7 +22,7 @@ const briefS = 60;
  * counts, and that a resend is the same delivery. It leaves the set of finished ids, because BullMQ
  * removes the old jobs of that set. It expires, in case the body is lost.
  * It also subtracts the body from the backlog of the workspace and shrinks the finished job to a
- * record that the body was stored. This record expires.
+ * record of the outcome of the body. This record expires.
  * KEYS: the body, the job of the isolation queue, then for each lane the job and the set of
  * finished ids.
  * The first write is UNLINK, which Redis allows when it is out of memory. Redis then allows the
@@ -62,9 +62,11 @@ for at = 3, #KEYS, 2 do
         if same <= 0 then redis.call('HDEL', backlog, received) end
       end
     end
+    local outcome = job[3] or 'null'
+    if outcome == '"isolated"' and ARGV[3] ~= '' then outcome = ARGV[3] end
     redis.call('UNLINK', KEYS[at])
     redis.call('ZREM', KEYS[at + 1], id)
-    redis.call('HSET', KEYS[at], 'finishedOn', job[2] or 0, 'returnvalue', job[3] or 'null', 'stc', job[4] or 0)
+    redis.call('HSET', KEYS[at], 'finishedOn', job[2] or 0, 'returnvalue', outcome, 'stc', job[4] or 0)
     local minute = workspace .. '${finishedInfix}' .. math.floor(tonumber(redis.call('TIME')[1]) / 60)
     local count = redis.call('INCR', minute)
     if count == 1 then redis.call('EXPIRE', minute, 60) end
@@ -80,6 +82,9 @@ export interface BodyQueues {
 }
 
 export interface DropBodyOptions {
+  /** The outcome of a body that was tried alone. */
+  outcome?: IngestOutcome;
+  /** Finished bodies per workspace and minute that are remembered for ten minutes, for tests. */
   rememberedPerMinute?: number;
 }
 
@@ -87,19 +92,18 @@ const script = createScript(dropBodyLua);
 
 /**
  * Drops the body of a job unless a job still needs it. Resolves to whether a body was dropped.
- * @param options.rememberedPerMinute finished bodies per workspace and minute that are remembered
- * for ten minutes, for tests
  * @throws the error of Redis
  */
 export async function dropBody(
   redis: Redis,
   { ingest, isolation }: BodyQueues,
   { projectId, jobId }: { projectId: string; jobId: string },
-  { rememberedPerMinute = rememberedPerMinuteMax }: DropBodyOptions = {},
+  { outcome, rememberedPerMinute = rememberedPerMinuteMax }: DropBodyOptions = {},
 ): Promise<boolean> {
   const lanes = ingest.flatMap((queue) => [queue.toKey(jobId), queue.toKey('completed')]);
   const keys = [bodyKey(projectId, jobId), isolation.toKey(jobId), ...lanes];
-  return (await script.run(redis, keys, [jobId, rememberedPerMinute])) === 1;
+  const aloneAs = outcome === undefined ? '' : JSON.stringify(outcome);
+  return (await script.run(redis, keys, [jobId, rememberedPerMinute, aloneAs])) === 1;
 }
 
 /** KEYS: the job of the isolation queue, then for each lane the job and the set of finished ids. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { boundWebhook, Limiter, RefusedCredentials } from '../../src/domains/quotas/index.ts';
 import { RateLimitedError, UnauthenticatedError } from '../../src/lib/errors.ts';
+import { RedisClock } from '../../src/queue/redis-clock.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { requestRedis } from '../support/limits.ts';
@@ -15,7 +16,10 @@ afterAll(() => redis.disconnect());
 /** One process's own. */
 function newDeps() {
   const logger = createLogger({ level: 'error', name: 'test' });
-  return { limiter: new Limiter({ redis, logger }), refusedCredentials: new RefusedCredentials() };
+  return {
+    limiter: new Limiter({ redis, logger, clock: new RedisClock() }),
+    refusedCredentials: new RefusedCredentials(),
+  };
 }
 
 const forged = async () => {

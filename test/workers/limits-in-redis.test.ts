@@ -7,10 +7,14 @@ import { consumeQuota } from '../../src/domains/quotas/consume-quota.ts';
 import { Limiter } from '../../src/domains/quotas/index.ts';
 import type { LimitCheck, QuotaCheck, RateCheck } from '../../src/domains/quotas/limit-check.ts';
 import { usageEntry } from '../../src/domains/quotas/usage.ts';
+import { UnavailableError } from '../../src/lib/errors.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { RedisClock } from '../../src/queue/redis-clock.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
+import { clusterOf } from '../../src/stores/redis/cluster-url.ts';
 import { rateKey } from '../../src/stores/redis/names.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { startHoldingProxy } from '../support/holding-proxy.ts';
 import { requestRedis } from '../support/limits.ts';
 import { until } from '../support/until.ts';
 
@@ -21,6 +25,7 @@ beforeAll(async () => {
 afterAll(() => redis.disconnect());
 
 const hour = 3_600_000;
+const logger = createLogger({ level: 'silent', name: 'test' });
 
 function rate(given: Partial<RateCheck> = {}): RateCheck {
   const key = rateKey(newId('wsp'), 'ingest');
@@ -139,6 +144,38 @@ describe('a limit in Redis', () => {
   });
 });
 
+/** A proxy cannot stand before the servers of a cluster, which name each other. */
+const isCluster = clusterOf(inject('redisUrl')) !== undefined;
+
+describe('a check of a limiter', () => {
+  test.skipIf(isCluster)('that Redis runs after its caller was told that it is unavailable takes nothing', async () => {
+    const proxy = await startHoldingProxy(inject('redisUrl'));
+    const slow = await requestRedis(proxy.url);
+    const checks = [rate(), quota(1_000, 7)];
+    const free = checks.map((check) => ({ ...check, cost: 0 }));
+    // From then on Redis knows the script.
+    await checkInRedis(redis, free);
+    const limiter = new Limiter({ redis: slow, logger, clock: new RedisClock() });
+    proxy.hold(true);
+    await expect(limiter.check(checks)).rejects.toBeInstanceOf(UnavailableError);
+    proxy.hold(false);
+    // Redis answers in order.
+    expect(await slow.ping()).toBe('PONG');
+    const left = await checkInRedis(redis, free);
+    expect(left.results.map(({ remaining }) => remaining)).toEqual([100, 1_000]);
+    slow.disconnect();
+    await proxy.close();
+  });
+
+  test.each([
+    ['ahead of', hour],
+    ['behind', -hour],
+  ])('whose clock is an hour %s that of Redis is granted all the same', async (_, ms) => {
+    const limiter = new Limiter({ redis, logger, clock: { nowMs: () => Date.now() + ms } });
+    expect(await limiter.check([rate()])).toMatchObject({ granted: true, results: [{ remaining: 99 }] });
+  });
+});
+
 describe('a monthly quota', () => {
   const workspace = (limit: number | null) => ({
     id: newId('wsp'),
@@ -146,7 +183,7 @@ describe('a monthly quota', () => {
     overrides: { quotas: { optimization_runs: limit } },
   });
   const run = { quota: 'optimization_runs' as const, units: 1, atMs: Date.now() };
-  const newLimiter = () => new Limiter({ redis, logger: createLogger({ level: 'silent', name: 'test' }) });
+  const newLimiter = () => new Limiter({ redis, logger, clock: new RedisClock() });
 
   test('consumed by many at once is never exceeded, and says when it begins anew', async () => {
     const limited = workspace(7);

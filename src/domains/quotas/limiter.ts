@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { UnavailableError } from '../../lib/errors.ts';
+import type { RedisClock } from '../../queue/redis-clock.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { checkInRedis } from './check-in-redis.ts';
+import { checkInRedis, LateCheckError } from './check-in-redis.ts';
 import type { LimitCheck, LimitOutcome, LimitResult, RateCheck } from './limit-check.ts';
 import { LocalRates } from './local-rates.ts';
 
@@ -11,6 +12,11 @@ import { LocalRates } from './local-rates.ts';
  * others need not wait.
  */
 const awayMs = 1_000;
+/**
+ * Redis may run a check until so long after it was sent, which is before its command times out: then the request is refused,
+ * and must not be charged.
+ */
+const runMsMax = 800;
 /**
  * A used-up limit is refused for this time without asking Redis. It is short because quotas may be
  * given back and plans change within a second.
@@ -31,14 +37,16 @@ interface UsedUp {
 export class Limiter {
   readonly #redis: Redis;
   readonly #logger: Logger;
+  readonly #clock: Pick<RedisClock, 'nowMs'>;
   readonly #local = new LocalRates();
   readonly #usedUp = new LRUCache<string, UsedUp>({ max: rememberedMax });
   #awayUntilMs = 0;
   #away = false;
 
-  constructor({ redis, logger }: { redis: Redis; logger: Logger }) {
+  constructor({ redis, logger, clock }: { redis: Redis; logger: Logger; clock: Pick<RedisClock, 'nowMs'> }) {
     this.#redis = redis;
     this.#logger = logger;
+    this.#clock = clock;
   }
 
   /**
@@ -55,7 +63,7 @@ export class Limiter {
       this.#awayUntilMs = nowMs + awayMs;
     }
     try {
-      const outcome = await checkInRedis(this.#redis, checks);
+      const outcome = await this.#checkInTime(checks);
       this.#noteAway(false);
       for (const result of outcome.results) {
         // After the body that used up a quota, the same body may come again, and is not metered.
@@ -65,6 +73,17 @@ export class Limiter {
     } catch (error) {
       this.#noteAway(true, error);
       throw limitsAway(error);
+    }
+  }
+
+  async #checkInTime(checks: readonly LimitCheck[]): Promise<LimitOutcome> {
+    const sentAtMs = performance.now();
+    try {
+      return await checkInRedis(this.#redis, checks, this.#clock.nowMs() + runMsMax);
+    } catch (error) {
+      if (!(error instanceof LateCheckError) || performance.now() - sentAtMs > runMsMax) throw error;
+      // It was not late: this Redis has another time, as after a failover, or in a cluster.
+      return checkInRedis(this.#redis, checks, error.redisMs + runMsMax);
     }
   }
 

@@ -1,10 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { itemAt } from '../../../src/lib/item-at.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../../src/stores/redis/client.ts';
 import { bodyKey } from '../../../src/stores/redis/names.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { manifest, readCaptures } from '../../support/captures.ts';
+import { getQuota, limitedProject } from '../../support/limits.ts';
 import { traces as anyTraces } from '../../support/otlp-arbitrary.ts';
 import { encodeSpans, encodeTraces } from '../../support/otlp-encode.ts';
 import { listQuarantine } from '../../support/quarantine.ts';
@@ -105,6 +107,25 @@ describe('413', () => {
       expect(message).toMatch(/the limit is 134217728\. Send fewer spans in a request, or smaller attributes/);
     },
   );
+});
+
+describe('429', () => {
+  test('large bodies beyond those that may wait are refused as busy, and count as requests', async () => {
+    const project = await limitedProject(api, { rate_limits: { ingest: 60 } });
+    const values = `{"arrayValue":{"values":[${Array(200_000).fill('{}').join(',')}]}}`;
+    const span = `{"traceId":"${'1'.repeat(32)}","attributes":[{"key":"a","value":${values}}]}`;
+    const body = gzipSync(`{"resourceSpans":[{"scopeSpans":[{"spans":[${span}]}]}]}`);
+    const headers = { 'Content-Type': contentTypes.json, 'Content-Encoding': 'gzip' };
+    const beganAtMs = performance.now();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => postTraces(api, project.key, body, headers)));
+    const refused = answers.filter(({ status }) => status === 429);
+    for (const { bytes } of refused) expect(decodeStatus('json', bytes).message).toMatch(/^This workspace/);
+    expect(refused.length).toBeGreaterThan(10);
+    const { rate_limits } = await getQuota(api, project);
+    const { remaining } = itemAt(rate_limits, 0);
+    // One request drains every second.
+    expect(remaining).toBeLessThanOrEqual(10 + (performance.now() - beganAtMs) / 1_000);
+  });
 });
 
 describe('never 5xx', () => {

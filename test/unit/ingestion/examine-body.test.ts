@@ -1,6 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createBodyExaminer } from '../../../src/domains/ingestion/receive/examine-body.ts';
+import {
+  type BodyToExamine,
+  createBodyExaminer,
+  type ExaminedBody,
+} from '../../../src/domains/ingestion/receive/examine-body.ts';
 import { MalformedError, TooLargeError } from '../../../src/lib/errors.ts';
 import { newId, type WorkspaceId } from '../../../src/lib/ids.ts';
 import { defaultOtlpLimits } from '../../../src/otlp/limits.ts';
@@ -11,8 +16,14 @@ const mebibyte = 1024 * 1024;
 const examiner = createBodyExaminer(defaultOtlpLimits);
 afterAll(() => examiner.close());
 
+/** Examines a body at once or, if it has to wait, in its turn. */
+async function examineFully(received: BodyToExamine): Promise<ExaminedBody> {
+  const examined = await examiner.examine(received);
+  return typeof examined === 'function' ? examined() : examined;
+}
+
 const examine = (body: Buffer) =>
-  examiner.examine({ workspaceId: newId('wsp'), signal: 'traces', encoding: 'json', coding: 'gzip', body });
+  examineFully({ workspaceId: newId('wsp'), signal: 'traces', encoding: 'json', coding: 'gzip', body });
 
 describe('a small body that inflates to a large one', () => {
   const traceId = newTraceId();
@@ -49,7 +60,7 @@ describe('sixteen large bodies of one workspace, sent together', () => {
     const body = gunzipSync(tracesBody(spans));
     const done: string[] = [];
     const examineOf = async (workspaceId: WorkspaceId) => {
-      await examiner.examine({ workspaceId, signal: 'traces', encoding: 'json', coding: 'identity', body });
+      await examineFully({ workspaceId, signal: 'traces', encoding: 'json', coding: 'identity', body });
       done.push(workspaceId);
     };
     const [busy, other] = [newId('wsp'), newId('wsp')];
@@ -93,7 +104,7 @@ describe('a small body with very many elements', () => {
   ] as const)('%s: is examined without a long step', async (_, signal, encoding, body, count) => {
     const loop = watchLoop();
     const received = { workspaceId: newId('wsp'), signal, encoding, coding: 'gzip', body: gzipSync(body) } as const;
-    const { scan } = await examiner.examine(received);
+    const { scan } = await examineFully(received);
     expect(loop.stop()).toBeLessThan(150);
     expect(scan.accepted + scan.rejected).toBe(count);
   });
@@ -109,7 +120,54 @@ describe('a small body with very many elements', () => {
       coding: 'gzip',
       body,
     } as const;
-    expect(await examiner.examine(received)).toMatchObject({ inflatedBytes: 0, scan: { accepted: 0 } });
+    expect(await examineFully(received)).toMatchObject({ inflatedBytes: 0, scan: { accepted: 0 } });
     expect(loop.stop()).toBeLessThan(250);
+  });
+});
+
+describe('a workspace whose body took long to scan', () => {
+  const asJson = (workspaceId: WorkspaceId, body: Buffer) =>
+    ({ workspaceId, signal: 'traces', encoding: 'json', coding: 'identity', body }) as const;
+  /** Its scan takes ten milliseconds and more. */
+  const long = Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[${Array(19_000).fill('{}').join(',')}]}]}]}`);
+  const short = Buffer.from('{"resourceSpans":[]}');
+
+  it('has the next one examined in its turn; one of another workspace is examined at once', async () => {
+    const [busy, other] = [newId('wsp'), newId('wsp')];
+    expect(await examiner.examine(asJson(busy, long))).toMatchObject({ scan: { rejected: 19_000 } });
+    const next = await examiner.examine(asJson(busy, long));
+    expect(await examiner.examine(asJson(other, short))).toMatchObject({ scan: { accepted: 0 } });
+    expect(next).toBeTypeOf('function');
+    expect(typeof next === 'function' && (await next())).toMatchObject({ scan: { rejected: 19_000 } });
+  });
+
+  it('leaves most of the event loop to others while its next ones are examined', async () => {
+    const [busy, other] = [newId('wsp'), newId('wsp')];
+    await examineFully(asJson(busy, long));
+    let isDone = false;
+    const bodies = Array.from({ length: 12 }, () => examineFully(asJson(busy, long)));
+    const all = Promise.all(bodies).then(() => {
+      isDone = true;
+    });
+    let examined = 0;
+    for (; !isDone; examined++) {
+      await examineFully(asJson(other, short));
+      await nextTurn();
+    }
+    await all;
+    // Of bodies that come one after the other in the same turns, two or three are examined meanwhile.
+    expect(examined).toBeGreaterThan(100);
+  });
+});
+
+describe('two workspaces with as many large bodies as each may have', () => {
+  it('do not have one of a third workspace refused', async () => {
+    const body = Buffer.from(`{"resourceSpans":[]${' '.repeat(mebibyte)}}`);
+    const begin = (workspaceId: WorkspaceId) =>
+      examiner.examine({ workspaceId, signal: 'traces', encoding: 'json', coding: 'identity', body });
+    const [one, other, third] = [newId('wsp'), newId('wsp'), newId('wsp')];
+    const inTurn = await Promise.all([...Array(17).fill(one), ...Array(17).fill(other), third].map(begin));
+    const examined = await Promise.all(inTurn.map((examine) => (typeof examine === 'function' ? examine() : examine)));
+    expect(examined.map(({ scan }) => scan.accepted)).toEqual(Array(35).fill(0));
   });
 });

@@ -2,6 +2,7 @@ import { Piscina } from 'piscina';
 import { TooLargeError, UnavailableError } from '../../../lib/errors.ts';
 import { FairLane } from '../../../lib/fair-lane.ts';
 import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
+import { countHeavy, inHeavyTurn, owesTime } from '../../../lib/heavy-turns.ts';
 import type { WorkspaceId } from '../../../lib/ids.ts';
 import { inSharedTurn } from '../../../lib/pace.ts';
 import { inflateBounded } from '../../../otlp/inflate.ts';
@@ -24,8 +25,16 @@ const inlineBytesMax = { protobuf: 2 * 1024 * 1024, json: 512 * 1024 } as const 
 const codedBytesMax = 512 * 1024;
 /** Number of large bodies at a time. Each holds one inflated body, and one thread while it is scanned. */
 const largeBodiesMax = 2;
+/** Bodies of workspaces that owe time, of which one is scanned at a time while the others are inflated. */
+const owingBodiesMax = 4;
 /** The worst body within the limits takes about 3 s. A thread that was never started takes forever. */
 const scanMsMax = 30_000;
+/**
+ * Bodies of all workspaces that wait for one of the lanes here. Many workspaces must send as many as they may for so many:
+ * if a few could fill a lane, the bodies of every other workspace would be refused. A waiting body holds only its bytes as
+ * they were sent, which `BodyIntake` bounds.
+ */
+const waitingMax = 4_096;
 
 /** A body as received. */
 export interface BodyToExamine {
@@ -41,22 +50,28 @@ export interface ExaminedBody {
   scan: ScanResult;
 }
 
+/** Why a body is not examined at once: it may take long, or its workspace owes time of the event loop. */
+type Postponed = 'long' | 'owes';
+
+/** Examines a body when its turn comes. Throws as `BodyExaminer.examine`, or when too many wait. */
+export type ExamineInTurn = () => Promise<ExaminedBody>;
+
 export interface BodyExaminer {
   /**
-   * Inflates and scans a body.
+   * Inflates and scans a small body. For a large one, and while the workspace owes time of the event loop, it returns a
+   * function that does so in turn with other workspaces. Call it without a place of `Admission`: otherwise the bodies of
+   * a few workspaces would hold all places while they wait.
    * @throws MalformedError or TooLargeError when the body is refused
-   * @throws RateLimitedError `workspace_busy`, or UnavailableError `server_busy`, when too many
-   * wait
    */
-  examine(received: BodyToExamine): Promise<ExaminedBody>;
+  examine(received: BodyToExamine): Promise<ExaminedBody | ExamineInTurn>;
   close(): Promise<void>;
 }
 
 /**
- * Inflates bodies and scans them for faults: small ones immediately, large ones in turn and in a
- * thread. So many small compression bombs sent together use the memory of two and do not block the
- * event loop. Turns are shared by all workspaces: one has at most one of the two and sixteen more
- * waiting.
+ * Inflates bodies and scans them for faults: small ones immediately, in a turn of the event loop that has time. A workspace
+ * whose last bodies took long has one scanned at a time, and shares a third of the event loop with other large work. Large
+ * bodies are examined in a thread, in turn. So many small compression bombs sent together use the memory of two and do not
+ * block the event loop: a workspace has at most one of the two.
  */
 export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
   const pool = new Piscina<ScanTask, ScanOutcome>({
@@ -69,22 +84,22 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
   // When a thread dies, its task rejects. Without this listener the `error` event would end the
   // process.
   pool.on('error', () => undefined);
-  const turns = new FairLane({
-    name: 'large OTLP bodies',
-    capacity: largeBodiesMax,
-    perKey: 1,
-    waitingPerKey: 16,
-    waitingMax: 32,
-    waitMsMax: requestWaitMsMax,
+  const large = new FairLane({
+    ...{ name: 'large OTLP bodies', capacity: largeBodiesMax, perKey: 1 },
+    ...{ waitingPerKey: 16, waitingMax, waitMsMax: requestWaitMsMax },
+  });
+  const owing = new FairLane({
+    ...{ name: 'OTLP bodies that take long', capacity: owingBodiesMax, perKey: 1 },
+    ...{ waitingPerKey: 256, waitingMax, waitMsMax: requestWaitMsMax },
   });
 
-  /** Scans in this thread. Returns undefined for a body that may take long. */
-  function scanInline(signal: Signal, encoding: OtlpEncoding, bytes: Buffer): ScanResult | undefined {
-    if (bytes.length > inlineBytesMax[encoding]) return undefined;
+  /** Scans in this thread, unless the body may take long. */
+  function scanInline({ signal, encoding }: BodyToExamine, bytes: Buffer): ScanResult | 'long' {
+    if (bytes.length > inlineBytesMax[encoding]) return 'long';
     try {
       return scanBody(signal, encoding, bytes, { ...limits, stepElementsMax });
     } catch (error) {
-      if (error instanceof LongStepError) return undefined;
+      if (error instanceof LongStepError) return 'long';
       throw error;
     }
   }
@@ -99,30 +114,45 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
     return outcome;
   }
 
+  const inTurn = {
+    long: (received: BodyToExamine) => large.run(received.workspaceId, () => examineLarge(received)),
+    async owes(received: BodyToExamine): Promise<ExaminedBody> {
+      const { workspaceId } = received;
+      const examined = await owing.run(workspaceId, async () => {
+        const small = await inHeavyTurn(workspaceId, () => inflateSmall(received, limits.inflatedBytesMax));
+        if (small === undefined) return undefined;
+        const scan = await inHeavyTurn(workspaceId, () => scanInline(received, small));
+        return scan === 'long' ? undefined : { inflatedBytes: small.length, scan };
+      });
+      return examined ?? inTurn.long(received);
+    },
+  } as const satisfies Record<Postponed, (received: BodyToExamine) => Promise<ExaminedBody>>;
+
   return {
     async examine(received) {
-      const { workspaceId, signal, encoding, coding, body } = received;
-      const small = await inflateSmall(coding, body, limits.inflatedBytesMax);
-      // Many bodies may have been inflated in the same turn.
-      const scan = small && (await inSharedTurn(() => scanInline(signal, encoding, small)));
-      if (small !== undefined && scan !== undefined) return { inflatedBytes: small.length, scan };
-      return turns.run(workspaceId, () => examineLarge(received));
+      const { workspaceId } = received;
+      if (owesTime(workspaceId)) return () => inTurn.owes(received);
+      const small = await countHeavy(workspaceId, () => inflateSmall(received, limits.inflatedBytesMax));
+      if (small === undefined) return () => inTurn.long(received);
+      // Many bodies may have been inflated in the same turn, also of this workspace.
+      const scan = await inSharedTurn(() =>
+        owesTime(workspaceId) ? 'owes' : countHeavy(workspaceId, () => scanInline(received, small)),
+      );
+      return typeof scan === 'string' ? () => inTurn[scan](received) : { inflatedBytes: small.length, scan };
     },
     close: () => pool.destroy(),
   };
 }
 
-/** Inflates a small body. Returns undefined for a body that is not small. */
-async function inflateSmall(coding: ContentCoding, body: Buffer, bytesMax: number): Promise<Buffer | undefined> {
+/** Inflates a small body, the smallest ones before it returns. Resolves to undefined for a body that is not small. */
+function inflateSmall({ coding, body }: BodyToExamine, bytesMax: number): Promise<Buffer | undefined> {
   if (coding === 'identity') return inflateBounded(coding, body, bytesMax);
-  if (body.length > codedBytesMax) return undefined;
+  if (body.length > codedBytesMax) return Promise.resolve(undefined);
   if (bytesMax <= smallBytesMax) return inflateBounded(coding, body, bytesMax);
-  try {
-    return await inflateBounded(coding, body, smallBytesMax);
-  } catch (error) {
+  return inflateBounded(coding, body, smallBytesMax).catch((error: unknown) => {
     if (error instanceof TooLargeError) return undefined;
     throw error;
-  }
+  });
 }
 
 function errorOf({ kind, code, message }: RefusedBody): Error {
