@@ -39,7 +39,8 @@ export function watchThread(begun: Int32Array, { limitMs, passedMsMax, waitMsMax
     else {
       const cpuNowMs = threadCpuMs(thread);
       passedMs += sinceMs;
-      ranMs += Math.min(sinceMs, cpuNowMs - (cpuMs ?? cpuNowMs - sinceMs));
+      // What it used before the first look is not known.
+      ranMs += Math.min(sinceMs, cpuMs === undefined ? lookEveryMs : cpuNowMs - cpuMs);
       cpuMs = cpuNowMs;
     }
     if (ranMs >= limitMs || passedMs >= passedMsMax || waitedMs >= waitMsMax) controller.abort();
