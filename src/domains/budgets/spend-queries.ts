@@ -109,19 +109,21 @@ export async function computeSpend(
 }
 
 /**
- * Returns those of the projects of which an execution was summarized after a time.
+ * Returns those of the projects of which an execution was summarized after a time, and when the first of these
+ * executions began, in ms since the epoch.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findActiveProjects(
   clickhouse: ClickHouse,
   { projectIds, sinceMs }: { projectIds: readonly string[]; sinceMs: number },
-): Promise<Set<string>> {
-  const rows = await readRows<{ project_id: string }>(clickhouse, {
-    query: `SELECT DISTINCT project_id FROM executions PREWHERE project_id IN {projectIds:Array(String)}
-            WHERE summarized_at >= fromUnixTimestamp64Milli({sinceMs:Int64}, 'UTC')`,
+): Promise<Map<string, number>> {
+  const rows = await readRows<{ project_id: string; first_start_ms: number }>(clickhouse, {
+    query: `SELECT project_id, intDiv(min(start_unix_nano), 1000000)::Float64 AS first_start_ms
+            FROM executions PREWHERE project_id IN {projectIds:Array(String)}
+            WHERE summarized_at >= fromUnixTimestamp64Milli({sinceMs:Int64}, 'UTC') GROUP BY project_id`,
     query_params: { projectIds: [...projectIds], sinceMs },
     clickhouse_settings: { ...sumSettings, max_threads: 1 },
     format: 'JSONEachRow',
   });
-  return new Set(rows.map(({ project_id }) => project_id));
+  return new Map(rows.map(({ project_id, first_start_ms }) => [project_id, first_start_ms]));
 }
