@@ -261,7 +261,7 @@ test('fifty scopes of a budget with very many calls take little longer than none
   const models = Array.from({ length: 48 }, (_, index) => ({ by: 'model' as const, value: `m-${index}` }));
   const scopes = [
     { by: 'model', value: 'm' } as const,
-    { by: 'prompt', value: 'its-slug', promptId } as const,
+    { by: 'prompt', value: promptId, prompt: { id: promptId, names: [], keys: [] } } as const,
     ...models,
   ];
   await read(scopes);
