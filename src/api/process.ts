@@ -130,7 +130,7 @@ export function createApiProcess(config: Config): ApiProcess {
     operations,
     executions,
     analytics: {
-      ...{ clickhouse, postgres, prompts, feedback: feedback.reads },
+      ...{ clickhouse, postgres, prompts, feedback: feedback.reads, knownPrompts: executions.knownPrompts },
       lane: analyticsLane,
       oldestUnstoredMs: publisher.oldestUnfinishedAtMs,
     },

@@ -123,6 +123,35 @@ test('a threshold that was reached after the last check of a period fires after 
   expect(fired.map(({ data }) => [data.threshold, data.period_end])).toEqual([[0.5, body.period_end]]);
 });
 
+test('a threshold that late spans reach fires once for the period before, if the version was in force in it', async () => {
+  const project = await newProject(api);
+  const { body } = await putBudget(api, project, { ...aBudget, amount: '1', period: 'daily' });
+  const beganAtMs = Date.parse(body.period_start ?? '');
+  const check = () => checkBudgets({ postgres: api.postgres, clickhouse, redis, logger }, { nowMs: Date.now() });
+  await check();
+  const lateNano = BigInt(beganAtMs - 3_600_000) * 1_000_000n;
+  await sendSpans(api, project.key, [pricedCall(600_000_000n, { startUnixNano: lateNano, endUnixNano: lateNano })]);
+  const before = { startMs: beganAtMs - 86_400_000, endMs: beganAtMs };
+  const spendBefore = () => readSpend(clickhouse, { projectId: project.id, period: before, scopes: [] });
+  await until('the late spend', 30_000, async () => (await spendBefore()).total === 600_000_000n);
+  await check();
+  expect(await eventsOf(project)).toEqual([]);
+  // The version was stored two days ago, and was checked ever since.
+  const updatedAt = new Date(beganAtMs - 86_400_000);
+  await api.postgres('budgets').where('project_id', project.id).update({ updated_at: updatedAt });
+  await check();
+  await spend(project, 500_000_000n, '0.500000');
+  await check();
+  await check();
+  const fired = (await eventsOf(project)).map(({ data }) => [data.threshold, data.spend, data.period_end]);
+  expect(fired.toSorted()).toEqual(
+    [
+      [0.5, '0.600000', body.period_start],
+      [0.5, '0.500000', body.period_end],
+    ].toSorted(),
+  );
+});
+
 test('a version does not look back to a period that had ended before it was stored', async () => {
   const project = await newProject(api);
   const { body } = await putBudget(api, project, { ...aBudget, amount: '100', period: 'daily' });
@@ -232,7 +261,7 @@ test('fifty scopes of a budget with very many calls take little longer than none
   const models = Array.from({ length: 48 }, (_, index) => ({ by: 'model' as const, value: `m-${index}` }));
   const scopes = [
     { by: 'model', value: 'm' } as const,
-    { by: 'prompt', value: 'its-slug', promptId } as const,
+    { by: 'prompt', value: promptId, prompt: { id: promptId, names: [], keys: [] } } as const,
     ...models,
   ];
   await read(scopes);

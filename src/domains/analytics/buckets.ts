@@ -40,7 +40,9 @@ export function bucketStarts({ fromMs, toMs }: Window, granularity: Granularity,
     starts.push(startMs);
     startMs = nextStart(startMs, granularity, zone);
   }
-  return starts;
+  // Where clocks were put back, the first start can be that of the hour before the window.
+  const first = starts.findLastIndex((startMs) => startMs <= fromMs);
+  return starts.slice(Math.max(0, first));
 }
 
 /** Returns the start of the bucket after the one that starts at this time. */

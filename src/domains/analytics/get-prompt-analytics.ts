@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { NotFoundError } from '../../lib/errors.ts';
 import type { FairLane } from '../../lib/fair-lane.ts';
 import type { ProjectId } from '../../lib/ids.ts';
+import { sharedThird } from '../../lib/pace.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { findPromptMentions } from '../prompt-links/index.ts';
@@ -24,13 +25,12 @@ import {
   readCallKeys,
   readCalls,
 } from './prompt-analytics-queries.ts';
-import { type Buckets, bucketsOf, readDataAsOf, windowToWire } from './window.ts';
+import { keyToWire, seriesOf } from './series-of-calls.ts';
+import { bucketsOf, readDataAsOf, windowToWire } from './window.ts';
 
 /** Groups of one response, and buckets of all its groups together. */
 const groupsMax = 100;
 const seriesMax = 5_000;
-/** JSON of the keys in all rows of a series: many times that of ordinary keys. */
-const seriesKeyCharsMax = 2 * 1024 * 1024;
 /** Feedback that is joined. The traces are one parameter, which ClickHouse takes up to 128 KiB, 32 bytes each. */
 const feedbackMax = 3_500;
 
@@ -91,6 +91,8 @@ export async function getPromptAnalytics(
   const groups = read.rows.filter((row) => row.allBuckets === 1 && row.allKeys === 0);
   groups.sort((a, b) => b.executions - a.executions || (a.key < b.key ? -1 : 1));
   const kept = groups.slice(0, groupsMax);
+  const inSeries = { rows: read.rows, groups: kept.slice(0, groupsInSeries), buckets, grouping: query.group_by };
+  const series = await seriesOf(inSeries, sharedThird(workspaceId));
   const ofVersion = (version: number) => {
     const sums = read.versions.rows.find((row) => row.allBuckets === 1 && row.key === String(version));
     return {
@@ -109,7 +111,7 @@ export async function getPromptAnalytics(
       ...withFeedback(row, read.feedback.byKey.get(row.key)),
     })),
     groups_omitted: (groups[0]?.groups ?? 0) - kept.length,
-    series: seriesOf(read.rows, firstGroups(kept.slice(0, groupsInSeries), buckets), buckets, query.group_by),
+    series,
     ...(versions !== undefined && {
       comparison: compareVersions(ofVersion(versions[0]), ofVersion(versions[1])),
     }),
@@ -181,36 +183,8 @@ function keysOf(
   return grouping === 'label' ? labels.filter((each) => each.version === version).map(({ label }) => label) : [];
 }
 
-/** Returns the first groups whose keys, repeated for each bucket, are not too large together. */
-function firstGroups(groups: readonly CallRow[], { starts }: Buckets): CallRow[] {
-  let chars = 0;
-  return groups.filter(({ key }) => {
-    chars += JSON.stringify(key).length * starts.length;
-    return chars <= seriesKeyCharsMax;
-  });
-}
-
-function seriesOf(rows: readonly CallRow[], kept: readonly CallRow[], { starts, isPartial }: Buckets, by: Grouping) {
-  const byPlace = new Map(
-    rows.flatMap((row) => (row.allBuckets === 0 ? [[`${row.bucket} ${row.key}`, row] as const] : [])),
-  );
-  return starts.flatMap((startMs) =>
-    kept.map(({ key }) => ({
-      bucket: new Date(startMs).toISOString(),
-      partial: isPartial(startMs),
-      key: keyToWire(by, key),
-      ...callsToWire(byPlace.get(`${startMs} ${key}`)),
-    })),
-  );
-}
-
 function withFeedback(sums: CallSums | undefined, feedback: Parameters<typeof feedbackToWire>[0]) {
   return { ...callsToWire(sums), feedback: feedbackToWire(feedback) };
-}
-
-function keyToWire(by: Grouping, key: string): string | number | null {
-  if (key === '') return null;
-  return by === 'version' ? Number(key) : key;
 }
 
 function comparedVersions(item: Item, compare: string | undefined): readonly [number, number] | undefined {

@@ -2,12 +2,15 @@ import type { z } from 'zod';
 import type { FairLane } from '../../lib/fair-lane.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { stoppable } from '../../stores/clickhouse/client.ts';
+import type { SharedPrompts } from '../prompt-links/index.ts';
 import { changeOf, type statsQuery, type statsSchema, sumsToWire, topToWire } from './stats.schema.ts';
 import { readSums, readTop } from './stats-queries.ts';
+import { topCalls } from './top-calls.ts';
 import { bucketsOf, readDataAsOf, windowToWire } from './window.ts';
 
 export interface StatsDeps {
   clickhouse: ClickHouse;
+  knownPrompts: SharedPrompts;
   /** Shared by all workspaces; see {@link statsLane}. */
   lane: FairLane;
   /** The time of receipt of the oldest body that is not stored yet, in ms since the epoch. */
@@ -66,7 +69,7 @@ export async function getStats(
       partial: isPartial(startMs),
       ...sumsToWire(byStart.get(startMs)),
     })),
-    top: topToWire({ calls, users, errors }),
+    top: topToWire({ calls: await topCalls(deps.knownPrompts.of(workspaceId), projectId, calls), users, errors }),
     data_as_of: dataAsOf,
   };
 }

@@ -76,8 +76,11 @@ export function readSums(
 const members = (array: string, names: readonly string[]) =>
   `ARRAY JOIN ${names.map((name) => `${array}.${name} AS one_${name}`).join(', ')}`;
 
+/** Rows of prompts and models that are read, because several rows can be of one prompt. */
+const callRowsMax = 30;
 const callMembers = ['calls', 'cost_nano_usd', 'counted', 'status', 'total_tokens', 'model', 'provider'];
-const topsMax = 10;
+/** Values of one kind in an answer. */
+export const topsMax = 10;
 
 /** The most frequent values of one kind: what is joined, and the statement around it. */
 const tops = {
@@ -90,7 +93,7 @@ const tops = {
       toString(sumIf(${storedCost('one_cost_nano_usd')}, one_counted)) AS cost, sumIf(one_calls, one_status = 'error')::Float64 AS failed`,
     rest: `true GROUP BY GROUPING SETS ((one_model, one_provider), (one_prompt_id, if(one_prompt_id = '', one_prompt_name, '')))
       HAVING isPrompt ? promptId != '' OR promptName != '' : model != ''
-      ORDER BY callCount DESC, model, provider, promptId, promptName LIMIT ${topsMax} BY isPrompt`,
+      ORDER BY callCount DESC, model, provider, promptId, promptName LIMIT ${callRowsMax} BY isPrompt`,
   },
   users: {
     joined: '',
@@ -123,7 +126,8 @@ export interface TopRows {
 }
 
 /**
- * Returns the ten most frequent prompts and models, users or types of errors of a window.
+ * Returns the ten most frequent users or types of errors of a window, or the thirty most frequent models and names of
+ * prompts. A prompt that did not exist yet when its calls were stored has rows without an id as well.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export function readTop<Kind extends keyof TopRows>(

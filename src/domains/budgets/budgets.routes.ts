@@ -4,8 +4,9 @@ import { formatEtag } from '../../http/etag.ts';
 import { auditActorOf, type Principal, projectOf } from '../auth/index.ts';
 import { budgetTag } from './budget.ts';
 import { budgetBody, budgetSchema } from './budgets.schema.ts';
-import { type GetBudgetDeps, getBudget } from './get-budget.ts';
+import { type GetBudgetDeps, getBudget, type ReadBudget } from './get-budget.ts';
 import { type PutBudgetDeps, putBudget } from './put-budget.ts';
+import { replaceBudget } from './replace-budget.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
@@ -18,8 +19,7 @@ export function budgetsEndpoints(deps: GetBudgetDeps & PutBudgetDeps) {
     conditional: 'writes',
   } as const;
   const responses = { 200: { description: 'The budget with its spend', schema: budgetSchema } } as const;
-  const answer = async (principal: Principal, signal: AbortSignal) => {
-    const { budget, wire } = await getBudget(deps, { ...projectOf(principal), signal });
+  const answerOf = ({ budget, wire }: ReadBudget) => {
     // As a header, so that no GET is 304: spend changes without a new version of the budget.
     const headers: Headers = budget === undefined ? {} : { ETag: formatEtag(budgetTag(budget)) };
     return { status: 200, body: wire, headers } as const;
@@ -37,7 +37,7 @@ export function budgetsEndpoints(deps: GetBudgetDeps & PutBudgetDeps) {
       access: { scope: 'budgets:read' },
       rateClass: 'analytics',
       problems: ['project_not_found', 'clickhouse_unavailable', 'query_timeout'],
-      handle: ({ principal, signal }) => answer(principal, signal),
+      handle: async ({ principal, signal }) => answerOf(await getBudget(deps, { ...projectOf(principal), signal })),
     }),
     endpoint({
       ...common,
@@ -46,16 +46,16 @@ export function budgetsEndpoints(deps: GetBudgetDeps & PutBudgetDeps) {
       method: 'PUT',
       summary: 'Replace the budget of a project',
       description:
-        'Every PUT is a new version, whose thresholds can be reached again. It is in force within a second. The budget is stored even ' +
-        'if the response is 503 `clickhouse_unavailable`.',
+        'Every PUT is a new version, whose thresholds can be reached again. It is in force within a second. The spend is read first: ' +
+        'if it cannot be read, nothing is stored.',
       access: { scope: 'budgets:write' },
       rateClass: 'write',
       body: budgetBody,
       problems: ['project_not_found', 'precondition_failed', 'clickhouse_unavailable', 'query_timeout'],
-      handle: async ({ principal, body, requestId, ifMatch, signal }) => {
+      handle: async ({ principal, body, requestId, ifMatch, signal, recheck }) => {
         const actor = auditActorOf(principal, requestId);
-        await putBudget(deps, { project: projectOf(principal), actor, ifMatch, input: body });
-        return answer(principal, signal);
+        const change = { project: projectOf(principal), actor, ifMatch, input: body };
+        return answerOf(await replaceBudget(deps, { ...change, signal, recheck }));
       },
     }),
     endpoint({

@@ -18,6 +18,7 @@ import {
   noteChecked,
   type Reached,
 } from './budget-store.ts';
+import { overlapMs, periodsToCheck } from './periods-to-check.ts';
 import { computeSpend, findActiveProjects } from './spend-queries.ts';
 
 export interface CheckBudgetsDeps {
@@ -32,8 +33,6 @@ const pageSize = 200;
 const perWorkspaceMax = 50;
 /** So long may one run check budgets of a workspace, two at once. The others are checked in later runs. */
 const perWorkspaceMs = 5_000;
-/** Spans are read again for this time, because clocks differ and rows become visible later. */
-const overlapMs = 30_000;
 /** A longer time without a check is not looked at: each project is checked. */
 const gapMsMax = 10 * 60_000;
 
@@ -60,8 +59,8 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
   for await (const page of enabledBudgets(postgres, pageSize)) {
     const due = await dueBudgets(deps, page, nowMs);
     const chosen = someOfEach(due);
-    const unchecked = new Set(due);
-    const check = async (each: BudgetToCheck): Promise<void> => {
+    const unchecked = new Set(due.map(({ projectId }) => projectId));
+    const check = async (each: DueBudget): Promise<void> => {
       const { workspaceId } = each;
       if ((spentMs.get(workspaceId) ?? 0) >= perWorkspaceMs) return;
       const beganAtMs = performance.now();
@@ -70,7 +69,7 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
         spentMs.set(workspaceId, (spentMs.get(workspaceId) ?? 0) + tookMs);
       });
       fired += count;
-      unchecked.delete(each);
+      unchecked.delete(each.projectId);
     };
     await Promise.all(
       chosen.map(async (each) => {
@@ -83,7 +82,7 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
         }
       }),
     );
-    const checked = page.filter((each) => !unchecked.has(each));
+    const checked = page.filter((each) => !unchecked.has(each.projectId));
     await noteChecked(postgres, checked, new Date(nowMs));
   }
   const counts = redis.multi().hset(countsKeys.budgets, 'checked_at_ms', Date.now());
@@ -93,17 +92,30 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
   await counts.exec();
 }
 
-async function dueBudgets({ clickhouse }: CheckBudgetsDeps, page: readonly BudgetToCheck[], nowMs: number) {
+/** A budget to check, and when the first of the executions began that were summarized since its last check. */
+interface DueBudget extends BudgetToCheck {
+  /** 0 if it is not known. */
+  firstStartMs: number;
+}
+
+async function dueBudgets(
+  { clickhouse }: CheckBudgetsDeps,
+  page: readonly BudgetToCheck[],
+  nowMs: number,
+): Promise<DueBudget[]> {
   const isUnknown = ({ version, checkedVersion, checkedAtMs }: BudgetToCheck) =>
     checkedVersion !== version || checkedAtMs < nowMs - gapMsMax;
   const known = page.filter((each) => !isUnknown(each));
   const projectIds = known.map(({ projectId }) => projectId);
   const sinceMs = Math.min(...known.map(({ checkedAtMs }) => checkedAtMs)) - overlapMs;
-  const active = known.length === 0 ? new Set() : await findActiveProjects(clickhouse, { projectIds, sinceMs });
-  return page.filter((each) => isUnknown(each) || active.has(each.projectId));
+  const active = known.length === 0 ? undefined : await findActiveProjects(clickhouse, { projectIds, sinceMs });
+  return page.flatMap((each) => {
+    const firstStartMs = isUnknown(each) ? 0 : active?.get(each.projectId);
+    return firstStartMs === undefined ? [] : [{ ...each, firstStartMs }];
+  });
 }
 
-function someOfEach(due: readonly BudgetToCheck[]): BudgetToCheck[] {
+function someOfEach(due: readonly DueBudget[]): DueBudget[] {
   const counts = new Map<string, number>();
   const inRandomOrder = due.map((each) => ({ each, at: Math.random() })).toSorted((a, b) => a.at - b.at);
   return inRandomOrder.flatMap(({ each }) => {
@@ -114,17 +126,12 @@ function someOfEach(due: readonly BudgetToCheck[]): BudgetToCheck[] {
   });
 }
 
-/**
- * Also checks the period of the last check, for spans that came between that check and its end. A version does not look
- * back to a period that had ended before it was stored.
- */
-async function checkPeriods(deps: CheckBudgetsDeps, due: BudgetToCheck, nowMs: number): Promise<number> {
+async function checkPeriods(deps: CheckBudgetsDeps, due: DueBudget, nowMs: number): Promise<number> {
   const budget = await findBudget(deps.postgres, due.projectId);
   if (budget === undefined || budgetTag(budget) !== budgetTag(due)) return 0;
-  const current = periodOf(budget, nowMs);
-  const before = periodOf(budget, Math.min(nowMs, Math.max(due.checkedAtMs - overlapMs, due.updatedAt.getTime())));
-  const ended = before.startMs === current.startMs ? 0 : await checkBudget(deps, budget, before);
-  return ended + (await checkBudget(deps, budget, current));
+  let fired = 0;
+  for (const period of periodsToCheck(budget, due, nowMs)) fired += await checkBudget(deps, budget, period);
+  return fired;
 }
 
 /** Returns the number of thresholds that were reached for the first time. */

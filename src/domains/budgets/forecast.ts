@@ -3,7 +3,6 @@ import type { Spend } from './spend-queries.ts';
 
 const dayMs = 86_400_000;
 const weeksMin = 3;
-const weeks = 4;
 
 export interface Forecast {
   /** Null for a budget without periods. */
@@ -13,8 +12,8 @@ export interface Forecast {
 }
 
 /**
- * Continues the spend to the end of the period: by the mean of each weekday of the last four weeks
- * if there are at least three whole weeks of history, otherwise at the pace of the period so far.
+ * Continues the spend to the end of the period: by the mean of each weekday of the last four weeks, from the first
+ * day with a spend, if there are at least three whole weeks of history. Otherwise at the pace of the period so far.
  */
 export function forecastSpend(
   { total, days }: Pick<Spend, 'total' | 'days'>,
@@ -34,7 +33,8 @@ export function forecastSpend(
   if (period.startMs === null || period.endMs === null) {
     return { periodEndSpend: null, exhaustsAtMs: exhausted ? nowMs : null, method };
   }
-  const rates = isWeekly ? weekdayMeans(days, history, timezone) : undefined;
+  const known = history.filter((startMs) => first !== undefined && startMs >= first);
+  const rates = isWeekly ? weekdayMeans(days, known, timezone) : undefined;
   const elapsedMs = Math.max(1, nowMs - period.startMs);
   const perMs = Number(total) / elapsedMs;
   let atMs = nowMs;
@@ -57,11 +57,11 @@ export function forecastSpend(
   return { periodEndSpend: periodEndSpend > total ? periodEndSpend : total, exhaustsAtMs, method };
 }
 
-function weekdayMeans(days: Spend['days'], history: readonly number[], timezone: string): number[] {
-  const sums = Array.from({ length: 7 }, () => 0);
-  for (const startMs of history) {
-    const weekday = localTime(startMs, timezone).weekday - 1;
-    sums[weekday] = (sums[weekday] ?? 0) + Number(days.get(startMs) ?? 0n);
+/** The days must contain every weekday. */
+function weekdayMeans(days: Spend['days'], known: readonly number[], timezone: string): number[] {
+  const spends = Array.from({ length: 7 }, (): number[] => []);
+  for (const startMs of known) {
+    spends[localTime(startMs, timezone).weekday - 1]?.push(Number(days.get(startMs) ?? 0n));
   }
-  return sums.map((sum) => sum / weeks);
+  return spends.map((ofWeekday) => ofWeekday.reduce((sum, each) => sum + each, 0) / ofWeekday.length);
 }

@@ -14,7 +14,7 @@ export interface PutBudgetDeps {
   invalidations: Pick<Invalidations, 'publish'>;
 }
 
-interface Change {
+export interface BudgetChange {
   project: Pick<ProjectScope, 'projectId' | 'workspaceId'>;
   actor: AuditActor;
   ifMatch: IfMatch | undefined;
@@ -24,16 +24,19 @@ interface Change {
 
 /**
  * Replaces the budget of a project with a new version, or deletes it, and records this in the audit log.
- * It is in force everywhere within a second.
+ * It is in force everywhere within a second. Returns the new version.
  * @throws PreconditionFailedError, UnavailableError
  * @throws InvalidError for a webhook that the project does not have
  */
-export async function putBudget(deps: PutBudgetDeps, { project, actor, ifMatch, input }: Change): Promise<void> {
+export async function putBudget(
+  deps: PutBudgetDeps,
+  { project, actor, ifMatch, input }: BudgetChange,
+): Promise<Budget | undefined> {
   const { projectId, workspaceId } = project;
-  await inTransaction(deps.postgres, async (transaction) => {
+  const stored = await inTransaction(deps.postgres, async (transaction) => {
     const before = await lockBudget(transaction, projectId);
     requireMatch(ifMatch, before && budgetTag(before));
-    if (input === undefined && before === undefined) return;
+    if (input === undefined && before === undefined) return undefined;
     let after: Budget | undefined;
     if (input === undefined) await deleteBudgetRow(transaction, projectId);
     else {
@@ -45,8 +48,10 @@ export async function putBudget(deps: PutBudgetDeps, { project, actor, ifMatch, 
       action: after === undefined ? 'budget.deleted' : 'budget.replaced',
       details: { before: before ? auditable(before) : null, after: after ? auditable(after) : null },
     });
+    return after;
   });
   await deps.invalidations.publish('budget', [projectId]);
+  return stored;
 }
 
 async function requireWebhooks(transaction: Postgres, projectId: string, ids: readonly string[]): Promise<void> {

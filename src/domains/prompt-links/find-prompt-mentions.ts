@@ -17,7 +17,7 @@ export interface PromptMentions {
  * Maximum number of template texts to search for: of all prompts of one request together, and of
  * one prompt. The newest texts of each prompt are used.
  */
-const textsMax = 2_000;
+const allTextsMax = 2_000;
 const textsPerPromptMax = 1_000;
 
 /**
@@ -31,6 +31,7 @@ export async function findPromptMentions(
   postgres: Postgres,
   projectId: string,
   prompts: readonly string[],
+  { textsMax = allTextsMax }: { textsMax?: number } = {},
 ): Promise<PromptMentions[]> {
   const slugs = prompts.filter((each) => !isId('prm', each) && hashOfTemplateKey(each) === undefined);
   const bySlug = slugs.length === 0 ? undefined : await findKnownPrompts(postgres, projectId, slugs);

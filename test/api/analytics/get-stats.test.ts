@@ -105,6 +105,25 @@ describe('200', () => {
     expect(nanoOf(body.totals.cost)).toBe(listed);
   });
 
+  test('calls that were stored before their prompt existed are in its row of the most frequent prompts', async () => {
+    const project = await newProject(api);
+    const call = () => aModelCall(10, 5, { attributes: { 'gen_ai.prompt.name': 'later', 'gen_ai.usage.cost': 0.5 } });
+    const topAfter = (calls: number) =>
+      until(`${calls} calls`, 30_000, async () => {
+        const { prompts } = (await stats(project)).body.top;
+        return prompts.reduce((sum, prompt) => sum + prompt.calls, 0) === calls && prompts;
+      });
+    await sendSpans(api, project.key, [call(), call()]);
+    const row = { name: 'later', errors: 0 };
+    expect(await topAfter(2)).toEqual([{ ...row, prompt_id: null, calls: 2, cost: '1.000000' }]);
+    const body = { name: 'Later', slug: 'later', type: 'text', template: 'Hello' };
+    const { body: prompt } = await api.call<{ id: string }>('createPrompt', {
+      ...{ params: { project_id: project.id }, key: project.key, body },
+    });
+    await sendSpans(api, project.key, [call()]);
+    expect(await topAfter(3)).toEqual([{ ...row, prompt_id: prompt.id, calls: 3, cost: '1.500000' }]);
+  });
+
   test('the first bucket of 1970 begins with it, in a time zone where its week began before', async () => {
     const { body, status, text } = await stats(await newProject(api), {
       ...{ from: '1970-01-01T00:00:00Z', to: '1970-01-20T00:00:00Z' },

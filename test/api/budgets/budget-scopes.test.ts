@@ -95,6 +95,37 @@ test('the spend of prompts and environments is that of their calls, however the 
   ]);
 });
 
+test('calls that were stored before their prompt existed, with its slug or its text only, are in its scopes', async () => {
+  const project = await newProject(api);
+  const call = (cost: bigint, attributes: Record<string, string>) => pricedCall(cost, { attributes });
+  await sendSpans(api, project.key, [
+    call(100_000_000n, { 'gen_ai.prompt.name': 'later' }),
+    call(20_000_000n, { 'llm.prompt_template.template': 'Hello' }),
+    call(3_000_000n, { 'gen_ai.prompt.name': 'other' }),
+  ]);
+  await untilSpend(project, 123_000_000n);
+  const prompt = await newPrompt(project, 'later');
+  await sendSpans(api, project.key, [call(4_000_000n, { 'gen_ai.prompt.name': 'later' })]);
+  await untilSpend(project, 127_000_000n);
+  const values = [prompt.id, prompt.slug, prompt.name, 'other', 'nobody'];
+  const scopes = values.map((value) => ({ by: 'prompt', value, amount: '1' }));
+  const { body } = await putBudget(api, project, { ...aBudget, scopes });
+  const spent = ['0.124000', '0.124000', '0.124000', '0.003000', '0.000000'];
+  expect(body.scopes.map(({ spend }) => spend)).toEqual(spent);
+});
+
+test('a scope with a name that no prompt has any more still has the calls that were named so', async () => {
+  const project = await newProject(api);
+  const prompt = await newPrompt(project, 'early');
+  await sendSpans(api, project.key, [pricedCall(10_000_000n, { attributes: { 'gen_ai.prompt.name': 'early' } })]);
+  await untilSpend(project, 10_000_000n);
+  const at = { params: { project_id: project.id, prompt_id: prompt.id }, key: project.key };
+  expect((await api.call('updatePrompt', { ...at, body: { slug: 'renamed' } })).status).toBe(200);
+  const scopes = ['early', prompt.id].map((value) => ({ by: 'prompt', value, amount: '1' }));
+  const { body } = await putBudget(api, project, { ...aBudget, scopes });
+  expect(body.scopes.map(({ spend }) => spend)).toEqual(['0.010000', '0.010000']);
+});
+
 test('a used up scope of a prompt blocks renders of this prompt only, and late spans count within 30 s', async () => {
   const project = await newProject(api);
   const [first, second] = [await newPrompt(project, 'first'), await newPrompt(project, 'second')];

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { expectProblem, newKey, newProject, startApi, type TestApi } from '../../support/api.ts';
 import { aBudget, getBudget, putBudget } from '../../support/budgets.ts';
+import { startClickHouseProxy } from '../../support/clickhouse-proxy.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -63,6 +64,23 @@ describe('403', () => {
     const project = await newProject(api);
     const { key } = await newKey(api, project.id, { scopes: ['budgets:read'] });
     expectProblem(await putBudget(api, { ...project, key }, aBudget), 403, 'insufficient_scope');
+  });
+});
+
+describe('503', () => {
+  test('while the spend cannot be read, nothing is stored', async () => {
+    const proxy = await startClickHouseProxy(inject('serviceClickhouseUrl'));
+    const far = await startApi({ clickhouseUrl: proxy.url, clickhouseShardUrls: [proxy.url] });
+    onTestFinished(async () => {
+      await far.close();
+      await proxy.close();
+    });
+    const project = await newProject(far);
+    await putBudget(far, project, aBudget);
+    proxy.refuse(`param_projectId=${project.id}`);
+    expectProblem(await putBudget(far, project, { ...aBudget, amount: '7' }), 503, 'clickhouse_unavailable');
+    proxy.refuse('nothing more');
+    expect((await getBudget(far, project)).body).toMatchObject({ amount: '10.000000', version: 1 });
   });
 });
 

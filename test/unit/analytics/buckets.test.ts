@@ -56,6 +56,16 @@ describe('the buckets of a window', () => {
     );
   });
 
+  test.each([
+    ['Australia/Lord_Howe', '2026-04-04T15:10:00Z', '2026-04-04T15:00:00.000Z', '2026-04-04T15:30:00.000Z'],
+    ['Pacific/Chatham', '2026-04-04T14:00:00Z', '2026-04-04T13:15:00.000Z', '2026-04-04T14:15:00.000Z'],
+  ])('do not begin an hour before it where clocks were just put back: %s', (zone, from, first, second) => {
+    expect(isoOf(bucketStarts(window(from, '2026-04-04T15:31:00Z'), 'hour', zone)).slice(0, 2)).toEqual([
+      first,
+      second,
+    ]);
+  });
+
   test('are weeks that begin on Monday', () => {
     expect(isoOf(bucketStarts(window('2026-11-24T00:00:00Z', '2026-12-01T00:00:00Z'), 'week', 'UTC'))).toEqual([
       '2026-11-23T00:00:00.000Z',

@@ -68,6 +68,12 @@ describe('forecast', () => {
     expect(forecast).toEqual({ periodEndSpend: 3_100n, exhaustsAtMs: null, method: 'weekly' });
   });
 
+  test.each([21, 24, 27, 28])('after %i days with the same spend, every day that is left has this spend', (count) => {
+    const days = new Map(starts.slice(-count - 1, -1).map((startMs) => [startMs, 100n]));
+    const { periodEndSpend, method } = forecastSpend({ total: 1_500n, days }, { ...facts, amount: null });
+    expect([periodEndSpend, method]).toEqual([1_500n + 15n * 100n, 'weekly']);
+  });
+
   test('an exceeded budget is exhausted now', () => {
     expect(forecastSpend({ total: 2n, days: new Map() }, { ...facts, amount: 1n }).exhaustsAtMs).toBe(nowMs);
   });
