@@ -358,6 +358,39 @@ describe('what spans say', () => {
     await clickhouse.close();
   });
 
+  test('a number is found by its JSON in any notation, also from 1e21 and -0', async () => {
+    const own = await newProject(api);
+    const doubles = [1e21, -1.5e300, -0, 0, 5e-324, 1e-7, 0.000001, 1e20, 0.1];
+    const nameOf = (value: number) => (Object.is(value, -0) ? '-0' : String(value));
+    const spans = doubles.map((value) => aSpan({ name: nameOf(value), attributes: { ratio: value } }));
+    await sendSpans(api, own.key, [...spans, aSpan({ name: 'whole', attributes: { ratio: 1_234_567n } })]);
+    await untilListed(
+      api,
+      own,
+      spans.map(({ traceId }) => traceId),
+    );
+    const found = async (json: string) => {
+      const filter = `{"field": "attr.ratio", "op": "eq", "value": ${json}}`;
+      return (await listExecutions(api, own, { filter })).body.data.map(({ name }) => name);
+    };
+    const texts = [
+      '1e21',
+      '1E+21',
+      '-1.5e+300',
+      '-0',
+      '-0.0',
+      '0',
+      '5e-324',
+      '1e-7',
+      '0.0000001',
+      '1e-6',
+      '1e20',
+      '0.1',
+    ];
+    for (const text of texts) expect(await found(text), text).toEqual([nameOf(Number(text))]);
+    expect(await found('1234567')).toEqual(['whole']);
+  });
+
   test('an attribute without a key is refused', async () => {
     expectProblem(await listExecutions(api, own, { 'attr.': 'x' }), 400, 'invalid_parameter');
   });

@@ -23,7 +23,8 @@ export const attribute: FieldType = {
   clickhouseType: 'String',
   read: (value) => {
     if (typeof value === 'string') return value.length <= textMax ? value : undefined;
-    return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+    if (typeof value === 'number') return textOfNumber(value);
+    return typeof value === 'boolean' ? String(value) : undefined;
   },
   fromText: (text) => text,
   tests: {
@@ -45,6 +46,11 @@ export const attribute: FieldType = {
     lte: (key, v) => `${numberAt(key)} <= toFloat64OrNull(${v})`,
   },
 };
+
+/** Returns the text that ClickHouse's `toString` writes for a number. JavaScript writes 1e+21 and 0 instead of 1e21 and -0. */
+function textOfNumber(value: number): string {
+  return Object.is(value, -0) ? '-0' : String(value).replace('e+', 'e');
+}
 
 const scalarMaps = ['attributes_string', 'attributes_int', 'attributes_double', 'attributes_bool'];
 

@@ -119,7 +119,8 @@ export const filterParams = {
       example: '{"field":"cost","op":"gte","value":"0.01"}',
       description:
         'JSON of `{and: [...]}`, `{or: [...]}`, `{not: {...}}` and `{field, op, value}`; the fields are ' +
-        `${Object.keys(executionFields).join(', ')} and ${attributePrefix}<key>`,
+        `${Object.keys(executionFields).join(', ')} and ${attributePrefix}<key>. \`exists\` of \`prompt_id\` tests whether a prompt ` +
+        'was known when the execution was stored; the other operators use what is known today',
     }),
 };
 
