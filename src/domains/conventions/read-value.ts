@@ -1,7 +1,7 @@
+import { countJsonValues } from '../../lib/count-json-values.ts';
 import { textKey } from '../../lib/text-key.ts';
 import type { AnyValue, Attributes } from '../../otlp/span.ts';
 import { type Parsed, type Reading, warn } from './candidates.ts';
-import { countJsonValues } from './json-values.ts';
 import { limits } from './limits.ts';
 
 /**
