@@ -1,5 +1,5 @@
 import type { SpanKind } from '../../lib/span-kind.ts';
-import type { AnyValue, Span } from '../../otlp/span.ts';
+import type { AnyValue, Attributes, Span } from '../../otlp/span.ts';
 import { limits } from './limits.ts';
 
 /**
@@ -43,13 +43,22 @@ export interface Reading {
    * Values that were parsed already, by the JSON text or structure that was sent; null while there
    * are none.
    */
-  parsed: Map<AnyValue, unknown> | null;
+  parsed: Map<AnyValue, Parsed> | null;
+  /** The attributes of the event that is being read; null for the span itself. See `eventReading`. */
+  readonly event: Attributes | null;
   /**
    * How many values may still be read for this span; `leftOfBody` is the same for the whole request
    * body.
    */
   readonly left: ValueBudget;
   readonly leftOfBody: ValueBudget;
+}
+
+/** A value that was parsed, how many values it has, and the event that read it last. */
+export interface Parsed {
+  result: unknown;
+  values: number;
+  event: Attributes | null;
 }
 
 /** How many more values in JSON and structures may be read. */
@@ -143,6 +152,7 @@ export function startReading(index: Index, span: Span, leftOfBody: ValueBudget):
     warnings: [],
     kind: 'other',
     parsed: null,
+    event: null,
     left: { values: limits.spanValuesMax },
     leftOfBody,
   };

@@ -1,7 +1,7 @@
+import { countJsonValues } from '../../lib/count-json-values.ts';
 import { textKey } from '../../lib/text-key.ts';
 import type { AnyValue, Attributes } from '../../otlp/span.ts';
-import { type Reading, warn } from './candidates.ts';
-import { countJsonValues } from './json-values.ts';
+import { type Parsed, type Reading, warn } from './candidates.ts';
 import { limits } from './limits.ts';
 
 /**
@@ -72,8 +72,8 @@ export function member(value: AnyValue, path: readonly string[], reading: Readin
 
 /**
  * Returns a value as JSON. Structures are converted; text is parsed when it is a JSON object, array
- * or string. Each value is read once for a span. Returns undefined for text that is not JSON, and
- * for values over the budget (`json_unparsed`).
+ * or string. Each value is read once for a span, and counts once for each event that has it. Returns
+ * undefined for text that is not JSON, and for values over the budget (`json_unparsed`).
  */
 export function parsed(value: AnyValue, reading: Reading): unknown {
   if (typeof value === 'string' ? !looksLikeJson(value) || value.length > limits.jsonCharsMax : !isStructure(value)) {
@@ -81,26 +81,47 @@ export function parsed(value: AnyValue, reading: Reading): unknown {
   }
   reading.parsed ??= new Map();
   const key = typeof value === 'string' ? textKey(value) : value;
-  if (reading.parsed.has(key)) return reading.parsed.get(key);
-  const result = readWithinBudget(value, reading);
-  reading.parsed.set(key, result);
+  const known = reading.parsed.get(key);
+  if (known !== undefined) return readAgain(known, reading);
+  const { event } = reading;
+  const values = valuesOf(value, Math.min(reading.left.values, reading.leftOfBody.values));
+  const result = !charge(values, reading) ? undefined : typeof value === 'string' ? parseJson(value) : plain(value);
+  reading.parsed.set(key, { result, values, event });
   return result;
 }
 
-function readWithinBudget(value: AnyValue, reading: Reading): unknown {
-  const { left, leftOfBody } = reading;
-  const valuesMax = Math.min(left.values, leftOfBody.values);
-  const values =
-    typeof value === 'string'
-      ? countJsonValues(value, { valuesMax, depthMax: limits.jsonDepthMax })
-      : countValues(value, valuesMax);
-  if (values > valuesMax) {
-    warn(reading, 'json_unparsed');
-    return undefined;
+/**
+ * Returns the reading of one event of the span. What the event has sent counts for the budget, although
+ * another event has sent the same.
+ */
+export function eventReading(reading: Reading, event: Attributes): Reading {
+  reading.parsed ??= new Map();
+  return { ...reading, event };
+}
+
+function readAgain(known: Parsed, reading: Reading): unknown {
+  if (known.event !== reading.event && known.result !== undefined) {
+    if (!charge(known.values, reading)) return undefined;
+    known.event = reading.event;
   }
-  left.values -= values;
-  leftOfBody.values -= values;
-  return typeof value === 'string' ? parseJson(value) : plain(value);
+  return known.result;
+}
+
+/** Takes values from the budget. Returns false with a warning when it has fewer. */
+function charge(values: number, reading: Reading): boolean {
+  const { left, leftOfBody } = reading;
+  const isWithin = values <= left.values && values <= leftOfBody.values;
+  if (isWithin) {
+    left.values -= values;
+    leftOfBody.values -= values;
+  } else warn(reading, 'json_unparsed');
+  return isWithin;
+}
+
+function valuesOf(value: AnyValue, valuesMax: number): number {
+  return typeof value === 'string'
+    ? countJsonValues(value, { valuesMax, depthMax: limits.jsonDepthMax })
+    : countValues(value, valuesMax);
 }
 
 function isStructure(value: AnyValue): value is AnyValue[] | Attributes {

@@ -25,7 +25,7 @@ import {
 import { flattened } from './messages/indexed-messages.ts';
 import type { Content } from './messages/message.ts';
 import { toolCallPart } from './messages/shape-part.ts';
-import { parsed } from './read-value.ts';
+import { eventReading, parsed } from './read-value.ts';
 
 export const toolInput = field<Content>('tool_input', [
   attribute('promptlane.input', asSent),
@@ -109,8 +109,10 @@ export function readOutput(reading: Reading): Content | undefined {
 function ofEvent(name: string, key: string, read: Reader<Content> = data): Reader<Content> {
   return (_value, reading) => {
     const sent = reading.span.events.findLast((each) => each.name === name);
-    const value = sent === undefined ? undefined : eventMember(sent.attributes, key, reading);
-    return value === undefined ? undefined : read(value, reading);
+    if (sent === undefined) return undefined;
+    const own = eventReading(reading, sent.attributes);
+    const value = eventMember(sent.attributes, key, own);
+    return value === undefined ? undefined : read(value, own);
   };
 }
 

@@ -114,6 +114,7 @@ async function firstSpans(
   return readSpanPage(source, {
     ...{ limit: spansMax, include },
     promptOf: (row) => links.get(row.spanId) ?? row.prompt,
+    large: deps.large,
     readPart: largePartReader(deps, trace),
     readLogs: logsReader(deps, trace),
   });

@@ -28,7 +28,12 @@ export async function getSpan(
   ]);
   if (row === undefined) throw unknownSpan();
   const prompt = links.get(row.spanId) ?? row.prompt;
-  const readPart = largePartReader(deps, trace);
-  const { partCharsMax } = input;
-  return spanToText(row, prompt, { include, partCharsMax, owners: ownerReader(), readPart, pace: new Pace(oneTurn) });
+  return spanToText(row, prompt, {
+    include,
+    partCharsMax: input.partCharsMax,
+    owners: ownerReader(),
+    large: deps.large,
+    readPart: largePartReader(deps, trace),
+    pace: new Pace(oneTurn),
+  });
 }

@@ -37,6 +37,7 @@ export async function listSpans(
     include,
     promptOf,
     readPart: largePartReader(deps, trace),
+    large: deps.large,
     readLogs: logsReader(deps, trace),
   });
   if (spans.length === 0 && after === undefined) throw unknownExecution();

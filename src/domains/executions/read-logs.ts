@@ -7,6 +7,7 @@ import { countRecords, findShownRecords, type RecordCount, type ShownRecord } fr
 import type { TraceKey } from '../spans/index.ts';
 import { partNames, type SpanPart } from '../spans/reads.ts';
 import { plainFromAnyValue, plainFromKeyValues } from './any-value-plain.ts';
+import { hasManyValues } from './large-parts.ts';
 import { ownerReader, type PartOwners } from './span-parts.schema.ts';
 
 /** What `?include=` selects: the parts of a span, and its log records, which are stored apart. */
@@ -105,15 +106,19 @@ export function logsReader(
   };
 }
 
-/** Characters of one record that are converted in one step on the main thread: about 25 ms. */
+/** Characters of one record that are converted in one step on the main thread, if it has few values: about 25 ms. */
 const recordCharsMax = 1_000_000;
 
 /** @throws TooLargeError when one record alone would delay other requests */
 export function requireSmall(found: ReadonlyMap<string, readonly ShownRecord[]>): void {
   const isLarge = ({ body, attributes, scope, eventName, severityText }: ShownRecord) =>
-    body.length + attributes.length + scope.length + eventName.length + severityText.length > recordCharsMax;
+    body.length + attributes.length + scope.length + eventName.length + severityText.length > recordCharsMax ||
+    hasManyValues([body, attributes, scope]);
   if (![...found.values()].some((records) => records.some(isLarge))) return;
-  throw new TooLargeError('result_too_large', `A log record has more than ${recordCharsMax} characters`);
+  throw new TooLargeError(
+    'result_too_large',
+    `A log record has more than ${recordCharsMax} characters, or too many values`,
+  );
 }
 
 /**

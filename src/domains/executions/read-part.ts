@@ -1,19 +1,10 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { TraceKey } from '../spans/index.ts';
 import { findSpanRows, type SpanPart } from '../spans/reads.ts';
+import { LargePartError, requireSmallPart } from './large-parts.ts';
 import { logsReader, type ShownPart } from './read-logs.ts';
 import { partBytesMax } from './read-span-page.ts';
 import { ownerReader, partText } from './span-parts.schema.ts';
-
-/**
- * A span part is too large to be converted to text without delaying other requests. It is read in a
- * worker thread instead.
- */
-export class LargePartError extends Error {
-  constructor(part: ShownPart) {
-    super(`The part ${part} has more than ${partBytesMax} bytes`);
-  }
-}
 
 /**
  * Returns the JSON text of one span part, or undefined when there is no such span.
@@ -32,6 +23,7 @@ export async function readPart(
   const [row] = await findSpanRows(clickhouse, trace, [spanId], bounds);
   if (row === undefined) return undefined;
   if (row.cut.length > 0) throw new LargePartError(part);
+  if (!large) requireSmallPart(row, part);
   return partText(row, part, ownerReader());
 }
 

@@ -48,6 +48,8 @@ export interface SpanPageInput {
   include: ReadonlySet<ShownPart>;
   readLogs: ReturnType<typeof logsReader>;
   promptOf: (row: SpanDetail) => SpanPrompt | null;
+  /** Whether large parts may be converted in this thread. */
+  large: boolean;
   readPart: SpanTextOptions['readPart'];
 }
 
@@ -85,11 +87,12 @@ export function readSpans(rows: readonly SpanDetail[]): SpanSource {
 
 /**
  * Reads the first spans of a source, as many as `limit`, {@link pageBytesMax} and {@link readBytesMax} allow.
+ * @throws LargePartError when `large` is false and a part is too large
  * @throws what the source and `readPart` throw
  */
 export async function readSpanPage({ places: found, read }: SpanSource, input: SpanPageInput): Promise<SpanPage> {
-  const { limit, include, promptOf, readPart, readLogs } = input;
-  const options = { include, partCharsMax, owners: ownerReader(), readPart, pace: new Pace(oneTurn) };
+  const { limit, include, promptOf, large, readPart, readLogs } = input;
+  const options = { include, partCharsMax, owners: ownerReader(), large, readPart, pace: new Pace(oneTurn) };
   const places = found.slice(0, limit);
   const spans: string[] = [];
   const bytes = { answered: 0, read: 0 };

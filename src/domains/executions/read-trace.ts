@@ -4,8 +4,8 @@ import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import { isTooLarge, isTooMuchMemory } from '../../stores/clickhouse/errors.ts';
 import type { SharedPrompts } from '../prompt-links/index.ts';
 import { LargeTraceError } from '../spans/index.ts';
+import { LargePartError } from './large-parts.ts';
 import type { Reader, ReadLanes } from './read-lanes.ts';
-import { LargePartError } from './read-part.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
 import type { TraceThreads } from './trace-threads.ts';
 

@@ -1,4 +1,5 @@
-import { textKey } from '../../lib/text-key.ts';
+import { countJsonValues } from '../../lib/count-json-values.ts';
+import { longKeyMin, textKey } from '../../lib/text-key.ts';
 import { isoFromUnixNano } from '../../lib/time.ts';
 import type { SpanDetail, SpanPart } from '../spans/reads.ts';
 import {
@@ -10,6 +11,7 @@ import {
   plainFromKeyValues,
   typeOfAnyValue,
 } from './any-value-plain.ts';
+import { isStructure } from './large-parts.ts';
 
 type Wire = Record<string, unknown>;
 
@@ -63,13 +65,17 @@ function contentText(stored: string): string {
   return typeof parsed === 'object' && parsed !== null ? stored : JSON.stringify(parsed);
 }
 
+/** Of any size and depth, but without very long names. */
+const anyJson = { valuesMax: Number.POSITIVE_INFINITY, depthMax: Number.POSITIVE_INFINITY };
+
 /**
- * Parses a stored text that is a JSON object or list. Returns other text unchanged, and null for
- * ''.
+ * Parses a stored text that is a JSON object or list. Returns other text unchanged, also JSON with a name of
+ * `longKeyMin` characters or more, and null for ''.
  */
 export function parseJsonText(text: string): unknown {
   if (text === '') return null;
-  if (text[0] !== '[' && text[0] !== '{') return text;
+  if (!isStructure(text)) return text;
+  if (text.length >= longKeyMin && countJsonValues(text, anyJson) === Number.POSITIVE_INFINITY) return text;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,7 @@
 import type { Pace } from '../../lib/pace.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
 import { partNames, type SpanDetail, type SpanPart } from '../spans/reads.ts';
+import { requireSmallPart } from './large-parts.ts';
 import type { ShownPart } from './read-logs.ts';
 import { spanHeadToWire } from './span.schema.ts';
 import { attributesText, type PartOwners, partText } from './span-parts.schema.ts';
@@ -19,6 +20,8 @@ export interface SpanTextOptions {
   /** Span parts with more UTF-16 units of JSON text are only listed in `large_parts`. */
   partCharsMax: number;
   owners: PartOwners;
+  /** Whether large parts may be converted in this thread. */
+  large: boolean;
   /** Reads the JSON text of a span part that was too large to be read with its row. */
   readPart: (spanId: string, part: SpanPart) => Promise<string>;
   /** Gives other work its time between the parts of all spans of an answer. */
@@ -32,12 +35,13 @@ const previewChars = 200;
 /**
  * Returns a span as JSON text. Converts one span part at a time and yields between them, so that
  * the event loop is never blocked for longer than one part takes.
+ * @throws LargePartError when `large` is false and a part is too large
  * @throws what `readPart` throws
  */
 export async function spanToText(
   row: SpanDetail,
   prompt: SpanPrompt | null,
-  { include, partCharsMax, owners, readPart, pace, logs = '[]' }: SpanTextOptions,
+  { include, partCharsMax, owners, large, readPart, pace, logs = '[]' }: SpanTextOptions,
 ): Promise<string> {
   const members: string[] = [];
   const largeParts: LargePart[] = [];
@@ -50,6 +54,7 @@ export async function spanToText(
   for (const part of partNames) {
     if (!include.has(part)) continue;
     await pace.rest();
+    if (!large) requireSmallPart(row, part);
     const typed = part === 'attributes' ? attributesText(row) : undefined;
     const text = row.cut.includes(part)
       ? await readPart(row.spanId, part)

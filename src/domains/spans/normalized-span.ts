@@ -6,7 +6,7 @@ import type { TokenUsage } from './token-usage.ts';
  * Must be raised whenever the same span would be normalized differently. Stored spans of a lower
  * version can then be normalized again.
  */
-export const NORMALIZER_VERSION = 6;
+export const NORMALIZER_VERSION = 7;
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 

@@ -1,3 +1,4 @@
+import { textKey } from '../../lib/text-key.ts';
 import { type TokenUsage, usageParts } from '../spans/index.ts';
 import type { ExecutionCall } from './execution-calls.ts';
 
@@ -51,7 +52,7 @@ function keyOf(call: ExecutionCall, nanos: bigint): string {
   const isPriced = costNanoUsd !== null;
   const time = (call.startUnixNano / nanos).toString();
   const { id, name, version, key } = prompt;
-  return JSON.stringify([time, status, provider, model, counted, isPriced, id, name, version, key]);
+  return textKey(JSON.stringify([time, status, provider, model, counted, isPriced, id, name, version, key]));
 }
 
 function sumOf(a: ExecutionCall, b: ExecutionCall): ExecutionCall {

@@ -37,6 +37,7 @@ async function stored(count: number, columns: Readonly<Record<string, string>>) 
     hierarchy: () => read('getHierarchy', { ...trace, format: 'flat' }),
     span: () => read('getSpan', { ...span, partCharsMax: 1_000_000 }),
     logs: () => read('getSpanPart', { ...span, part: 'logs', offset: 0, limit: 1_000 }),
+    input: () => read('getSpanPart', { ...span, part: 'input', offset: 0, limit: 1_000 }),
     spans: () => read('listSpans', { ...trace, limit: 100, include }),
     execution: () => read('getExecution', { ...trace, include, withSpans: true, feedback }),
   };
@@ -105,6 +106,20 @@ describe('a span', () => {
     const whole = await execution();
     expect(whole.inThread).toEqual(['getExecution']);
     expect(whole.body).toMatchObject({ spans: [{}], spans_truncated: true, span_count: 2 });
+  });
+
+  test('with an input of very many values is read in a thread, whatever asks for it', async () => {
+    const { span, input, spans, execution } = await stored(1, { input: "concat('[', repeat('{},', 100000), '{}]')" });
+    const reads = [await span(), await input(), await spans(), await execution()];
+    expect(reads.map(({ inThread }) => inThread)).toEqual([
+      ['getSpan'],
+      ['getSpanPart'],
+      ['listSpans'],
+      ['getExecution'],
+    ]);
+    const [whole, part, page, trace] = reads.map(({ body }) => body);
+    expect(part.total_chars).toBe(300_004);
+    expect([whole, page.data[0], trace.spans[0]].map((each) => each.input.length)).toEqual([100_001, 100_001, 100_001]);
   });
 
   test('with a name of a million characters is read without one, and a page has as many as it holds', async () => {

@@ -35,6 +35,12 @@ describe('JSON within a span that holds more values than the span may read', () 
     expect(found[side]).toContain('{},{},{}');
   });
 
+  test('messages with a name of 16,000 characters: stay as they were sent, with a warning', () => {
+    const sent = JSON.stringify([{ role: 'user', content: 'hi', ['n'.repeat(16_000)]: 1 }]);
+    const found = normalizeSpan(spanWith({ 'gen_ai.input.messages': sent }));
+    expect(found).toMatchObject({ input: sent, warnings: ['json_unparsed'] });
+  });
+
   test('in an event: stays as it was sent, with a warning', () => {
     const event = buildEvent('gen_ai.user.message', { content: manyObjects });
     const found = normalizeSpan(buildSpan({ events: [event] }));

@@ -46,10 +46,12 @@ test('records of very many values are converted while other work runs', async ()
 test('a record that alone takes long is not converted on the main thread', () => {
   const small = recordOf('1', [{ key: 'a', value: { stringValue: 'x'.repeat(900_000) } }]);
   const large = recordOf('2', [{ key: 'a', value: { stringValue: 'x'.repeat(1_000_000) } }]);
+  const manyValues = { ...small, body: `{"arrayValue":{"values":[${Array(70_000).fill('{}').join()}]}}` };
   const longName = { ...small, eventName: 'x'.repeat(100_000) };
   expect(() => requireSmall(new Map([['span', [small, small]]]))).not.toThrow();
   expect(() => requireSmall(new Map([['span', [small, large]]]))).toThrow(
     expect.objectContaining({ code: 'result_too_large' }),
   );
   expect(() => requireSmall(new Map([['span', [longName]]]))).toThrow();
+  expect(() => requireSmall(new Map([['span', [manyValues]]]))).toThrow();
 });

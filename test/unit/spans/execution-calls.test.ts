@@ -150,6 +150,21 @@ describe('merged calls', () => {
     ]);
   });
 
+  test('whose names make keys of one length over 16,383 characters are merged in a short time', () => {
+    const [call] = summarizeExecution('p', [lightSpan({ kind: 'llm', usage: usageOf(1) })]).calls;
+    if (call === undefined) throw new Error('The span is a call');
+    // Six characters of JSON each. They differ at the end, so a comparison reads all of them.
+    const long = '\u0001'.repeat(1_000);
+    const prompt = { id: long, name: long, version: 0, key: '' };
+    const many = Array.from({ length: 2_000 }, (_, index) => ({
+      ...{ ...call, provider: long, model: long, prompt },
+      ...{ startUnixNano: BigInt(index), prompt: { ...prompt, key: String(index + 1_000) } },
+    }));
+    const startMs = performance.now();
+    expect(mergeCalls(many, 1_000)).toHaveLength(989);
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+  });
+
   test('of one model and prompt are one', () => {
     const call = summarizeExecution('p', [lightSpan({ spanId: 'a'.repeat(16), kind: 'llm', usage: usageOf(1) })]).calls;
     const many = Array.from({ length: 5_001 }, (_, index) =>

@@ -2,6 +2,7 @@ import type { AnyValue, Attributes } from '../../../otlp/span.ts';
 import { type Reading, warn } from '../candidates.ts';
 import { isObject, member, parsed } from '../read-value.ts';
 import type { Message, Part } from './message.ts';
+import { pickAttributes, pickMembers } from './message-members.ts';
 import { isMessage, type Json } from './recognize-message.ts';
 import { embeddedParts, shapeMessage } from './shape-messages.ts';
 import { isPart, isTypedPart } from './shape-part.ts';
@@ -71,11 +72,15 @@ export function choiceIndex(attributes: Attributes, reading: Reading): number {
 }
 
 function membersOf(attributes: Attributes, reading: Reading): Json {
-  const sent = parsed(attributes, reading);
-  const { [PACKED_BODY]: packed, ...flat } = isObject(sent) ? sent : {};
-  const body = typeof packed === 'string' ? (parsed(packed, reading) ?? packed) : packed;
-  if (isObject(body)) return { ...flat, ...present(body) };
-  return flat.content === undefined && body !== undefined ? { ...flat, content: body } : flat;
+  // JSON text in a member stays text.
+  const read = (value: AnyValue) => (typeof value === 'string' ? value : parsed(value, reading));
+  const flat = pickAttributes(attributes, read);
+  const packed = attributes.get(PACKED_BODY);
+  if (packed === undefined) return flat;
+  if (packed instanceof Map) return { ...flat, ...pickAttributes(packed, read) };
+  const body = typeof packed === 'string' ? (parsed(packed, reading) ?? packed) : read(packed);
+  if (isObject(body)) return { ...flat, ...pickMembers(body) };
+  return flat.content === undefined ? { ...flat, content: body } : flat;
 }
 
 /** Returns the message of a choice that is an object, or JSON text of one that has content or calls. */
@@ -86,7 +91,7 @@ function wholeMessage(sent: unknown, reading: Reading): Json | undefined {
 }
 
 function withMessage(members: Json, message: Json, reading: Reading): Json {
-  const inside = present(message);
+  const inside = pickMembers(message);
   const calls = [inside.tool_calls ?? inside.toolCalls, members.tool_calls ?? members.toolCalls];
   const all = calls.flatMap((each) => listOf(each, reading) ?? []);
   return {
@@ -130,8 +135,4 @@ function answerOf(content: unknown, id: unknown, reading: Reading): Said {
   if (isWhole) return opened(content, reading);
   const isData = Array.isArray(content) ? !content.every(isPart) : isObject(content) && !isTypedPart(content);
   return { content: isData ? [{ type: 'tool_call_response', id, response: content }] : content };
-}
-
-function present(body: Json): Json {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }

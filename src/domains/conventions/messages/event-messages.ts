@@ -1,7 +1,7 @@
 import { textKey } from '../../../lib/text-key.ts';
 import type { AnyValue } from '../../../otlp/span.ts';
 import type { Reading } from '../candidates.ts';
-import { isObject, parsed } from '../read-value.ts';
+import { eventReading, isObject, parsed } from '../read-value.ts';
 import { ofMessages, saidByAssistant } from './content.ts';
 import { choiceIndex, eventMessage } from './event-message.ts';
 import { listed } from './listed-messages.ts';
@@ -30,10 +30,11 @@ export function detailsInput(_value: AnyValue, reading: Reading): Content | unde
   const system: Message[] = [];
   for (const { name, attributes } of reading.span.events) {
     if (name !== DETAILS_EVENT) continue;
+    const own = eventReading(reading, attributes);
     const sent = attributes.get('gen_ai.system_instructions') ?? null;
-    const instructions = systemMessage(parsed(sent, reading) ?? sent, reading);
+    const instructions = systemMessage(parsed(sent, own) ?? sent, own);
     if (instructions !== undefined) system.push(instructions);
-    messages.push(...listed(attributes.get('gen_ai.input.messages') ?? null, 'user', reading));
+    messages.push(...listed(attributes.get('gen_ai.input.messages') ?? null, 'user', own));
   }
   return ofMessages(newest(withSystemFirst(system, messages), reading), reading);
 }
@@ -42,7 +43,7 @@ export function detailsInput(_value: AnyValue, reading: Reading): Content | unde
 export function detailsOutput(_value: AnyValue, reading: Reading): Content | undefined {
   const details = reading.span.events.filter(({ name }) => name === DETAILS_EVENT);
   const messages = details.flatMap(({ attributes }) =>
-    listed(attributes.get('gen_ai.output.messages') ?? null, 'assistant', reading),
+    listed(attributes.get('gen_ai.output.messages') ?? null, 'assistant', eventReading(reading, attributes)),
   );
   return ofMessages(newest(saidByAssistant(messages), reading), reading);
 }
@@ -52,7 +53,7 @@ export function messageEvents(_value: unknown, reading: Reading): Content | unde
   const messages: Message[] = [];
   for (const { name, attributes } of reading.span.events) {
     const role = messageRole(name);
-    if (role !== undefined) messages.push(eventMessage(attributes, role, reading));
+    if (role !== undefined) messages.push(eventMessage(attributes, role, eventReading(reading, attributes)));
   }
   return ofMessages(newest(onceById(messages), reading), reading);
 }
@@ -61,9 +62,10 @@ export function messageEvents(_value: unknown, reading: Reading): Content | unde
 export function choiceEvents(_value: unknown, reading: Reading): Content | undefined {
   const choices = reading.span.events
     .filter(({ name }) => name === CHOICE_EVENT)
-    .map(({ attributes }) => ({ index: choiceIndex(attributes, reading), attributes }))
+    .map(({ attributes }) => ({ attributes, own: eventReading(reading, attributes) }))
+    .map(({ attributes, own }) => ({ index: choiceIndex(attributes, own), attributes, own }))
     .sort((a, b) => a.index - b.index);
-  const messages = choices.flatMap(({ attributes }) => onceById([eventMessage(attributes, 'assistant', reading)]));
+  const messages = choices.flatMap(({ attributes, own }) => onceById([eventMessage(attributes, 'assistant', own)]));
   return ofMessages(newest(saidByAssistant(messages), reading), reading);
 }
 

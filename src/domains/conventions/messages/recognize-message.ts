@@ -25,7 +25,8 @@ const roles = new Map([
  * items of OpenAI's Responses API.
  */
 const messageTypes = new Set(['human', 'ai', 'system', 'tool', 'function_call', 'function_call_output', 'reasoning']);
-const itemTypes = new Set(['function_call', 'function_call_output', 'reasoning']);
+/** The types of those items, each of which is a message and a part. */
+export const itemTypes: ReadonlySet<unknown> = new Set(['function_call', 'function_call_output', 'reasoning']);
 /**
  * Roles that are stored unchanged and whose texts stay texts. A tool's texts are answers instead.
  */
@@ -37,7 +38,7 @@ const bodyMembers = ['content', 'parts', 'contents', 'tool_calls', 'toolCalls', 
  * Responses API, or Gemini's `parts`.
  */
 export function isMessage(value: Json): boolean {
-  if (typeof value.type === 'string' && itemTypes.has(value.type)) return true;
+  if (itemTypes.has(value.type)) return true;
   const body = bodyMembers.some((member) => value[member] !== undefined);
   if (typeof value.role === 'string') return body;
   if (isObject(value.kwargs)) return isConstructor(value);
@@ -97,7 +98,7 @@ function isConstructor(value: Json): boolean {
  */
 export function lifted(message: Json): Json {
   const type = message.type;
-  if (typeof type === 'string' && itemTypes.has(type)) return { role: type, content: [message] };
+  if (itemTypes.has(type)) return { role: type, content: [message] };
   const below = isConstructor(message) ? message.kwargs : typeof type === 'string' ? message.data : undefined;
   if (!isObject(below)) return message;
   const id = message.id;

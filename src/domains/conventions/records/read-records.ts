@@ -3,7 +3,7 @@ import type { LogRecord } from '../../../otlp/log-record.ts';
 import type { AnyValue, SpanEvent } from '../../../otlp/span.ts';
 import { type Index, noteEvent, type Reading, startReading } from '../candidates.ts';
 import { DETAILS_EVENT } from '../messages/event-messages.ts';
-import { parsed } from '../read-value.ts';
+import { eventReading, parsed } from '../read-value.ts';
 import { recordEvent } from './record-event.ts';
 import { recordMeaning } from './record-meaning.ts';
 
@@ -39,7 +39,7 @@ function dropRepeated(events: readonly SpanEvent[], logged: Reading): void {
   for (const key of repeatedKeys) {
     const seen = new Set<string>();
     for (const { attributes } of details) {
-      const text = listText(attributes.get(key) ?? null, logged);
+      const text = listText(attributes.get(key) ?? null, eventReading(logged, attributes));
       if (text === undefined) continue;
       if (seen.has(textKey(text))) attributes.delete(key);
       else seen.add(textKey(text));
@@ -48,9 +48,9 @@ function dropRepeated(events: readonly SpanEvent[], logged: Reading): void {
 }
 
 /** Returns a list as JSON, whether it was sent as JSON text or as a structure; undefined without one. */
-function listText(value: AnyValue, logged: Reading): string | undefined {
+function listText(value: AnyValue, reading: Reading): string | undefined {
   if (value === null) return undefined;
-  const json = parsed(value, logged);
+  const json = parsed(value, reading);
   if (json !== undefined) return JSON.stringify(json);
   return typeof value === 'string' ? value : undefined;
 }

@@ -3,7 +3,7 @@ import type { AnyValue, Attributes, SpanEvent } from '../../../otlp/span.ts';
 import type { Reading } from '../candidates.ts';
 import { TARGET_KEY } from '../evaluations.ts';
 import { PACKED_BODY } from '../messages/event-message.ts';
-import { isObject, parsed } from '../read-value.ts';
+import { eventReading, isObject, parsed } from '../read-value.ts';
 import { recordMeaning } from './record-meaning.ts';
 
 /** Members that carry content. A text in the body is content only where none of them is sent. */
@@ -36,7 +36,7 @@ function addBody(to: Attributes, record: LogRecord, textMember: string, reading:
   if (body instanceof Map) addPresent(to, body);
   const isWhole = body instanceof Map && body.size > 0 && isUnknown([...body.keys()]);
   if (textMember === '' || (body instanceof Map && !isWhole) || contentMembers.some((name) => to.has(name))) return;
-  const [member, value] = contentOf(record, textMember, reading);
+  const [member, value] = contentOf(record, textMember, eventReading(reading, to));
   if (value !== null) to.set(member, value);
 }
 

@@ -1,6 +1,10 @@
+import { longKeyMin } from './text-key.ts';
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const COLON = 0x3a;
+const SPACE = 0x20;
 
 /**
  * A shorter text is not scanned, because it can be neither deep nor hold many values. It counts as
@@ -11,8 +15,9 @@ const charsPerValue = 8;
 
 /**
  * Returns the approximate number of values (members, elements, structures) in a JSON text without
- * parsing it. Returns Infinity for more than `valuesMax` values or nesting deeper than `depthMax`.
- * One pass, no recursion; does not check that the text is valid JSON.
+ * parsing it. Returns Infinity for more than `valuesMax` values, nesting deeper than `depthMax`, or a
+ * name of {@link longKeyMin} characters and more, which the parser compares with all names of its length
+ * that the process still knows. One pass, no recursion; does not check that the text is valid JSON.
  */
 export function countJsonValues(
   json: string,
@@ -23,8 +28,11 @@ export function countJsonValues(
   let values = 1;
   for (let i = 0; i < json.length; i++) {
     const code = json.charCodeAt(i);
-    if (code === QUOTE) i = endOfString(json, i);
-    else if (code === 0x5b || code === 0x7b) {
+    if (code === QUOTE) {
+      const start = i;
+      i = endOfString(json, i);
+      if (i - start > longKeyMin && isName(json, i)) return Number.POSITIVE_INFINITY;
+    } else if (code === 0x5b || code === 0x7b) {
       values++;
       if (++depth > depthMax) return Number.POSITIVE_INFINITY;
     } else if (code === 0x5d || code === 0x7d) depth--;
@@ -45,4 +53,11 @@ function endOfString(json: string, start: number): number {
     if ((at - before) % 2 === 0) return at;
   }
   return json.length;
+}
+
+/** Returns whether the string that ends at `end` is the name of a member. */
+function isName(json: string, end: number): boolean {
+  let at = end + 1;
+  while (json.charCodeAt(at) <= SPACE) at++;
+  return json.charCodeAt(at) === COLON;
 }
