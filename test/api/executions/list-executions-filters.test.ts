@@ -364,11 +364,7 @@ describe('what spans say', () => {
     const nameOf = (value: number) => (Object.is(value, -0) ? '-0' : String(value));
     const spans = doubles.map((value) => aSpan({ name: nameOf(value), attributes: { ratio: value } }));
     await sendSpans(api, own.key, [...spans, aSpan({ name: 'whole', attributes: { ratio: 1_234_567n } })]);
-    await untilListed(
-      api,
-      own,
-      spans.map(({ traceId }) => traceId),
-    );
+    for (const { traceId } of spans) await untilListed(api, own, traceId);
     const found = async (json: string) => {
       const filter = `{"field": "attr.ratio", "op": "eq", "value": ${json}}`;
       return (await listExecutions(api, own, { filter })).body.data.map(({ name }) => name);
