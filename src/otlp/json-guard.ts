@@ -11,6 +11,22 @@ const tokensPerMessage = 2;
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
+/** Returns how many values and objects a JSON body may have, as {@link countTokens} counts them. */
+export function tokensMax({ messagesMax }: Pick<OtlpLimits, 'messagesMax'>, bodyBytes: number): number {
+  return bodyBytes >= countedBytesMin ? tokensPerMessage * messagesMax : Number.POSITIVE_INFINITY;
+}
+
+/** Returns the objects, lists and commas of a part of a JSON body. */
+export function countTokens(bytes: Uint8Array): number {
+  let tokens = 0;
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index] as number;
+    if (byte === quote) index = stringEnd(bytes, index + 1);
+    else if (byte === openBrace || byte === openBracket || byte === comma) tokens++;
+  }
+  return tokens;
+}
+
 /**
  * Rejects text that is too expensive for JSON.parse: millions of nested arrays take seconds, and a
  * two-byte `{}` becomes an object of fifty bytes, and long names of one length are compared with each other. It counts in one pass without recursion, and does
@@ -20,7 +36,7 @@ const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x
 export function guardJson(bytes: Uint8Array, limits: OtlpLimits): void {
   if (bytes.length < longKeyMin) return;
   const isCounted = bytes.length >= countedBytesMin;
-  const tokensMax = isCounted ? tokensPerMessage * limits.messagesMax : Number.POSITIVE_INFINITY;
+  const most = tokensMax(limits, bytes.length);
   let nesting = 0;
   let longNames = 0;
   let tokens = 0;
@@ -36,7 +52,7 @@ export function guardJson(bytes: Uint8Array, limits: OtlpLimits): void {
       if (++nesting > nestingMax && isCounted) refuse(`nested more than ${nestingMax} levels deep`, index);
     } else if (byte === closeBrace || byte === closeBracket) nesting--;
     else if (byte === comma) tokens++;
-    if (tokens > tokensMax) refuse(`more than ${tokensMax} values`, index);
+    if (tokens > most) refuse(`more than ${most} values`, index);
   }
 }
 

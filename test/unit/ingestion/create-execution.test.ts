@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { executionBody } from '../../../src/domains/ingestion/create-execution/execution-body.ts';
 import { executionLimits } from '../../../src/domains/ingestion/create-execution/limits.ts';
+import { quote } from '../../../src/http/faults.ts';
 import { preferredWaitS } from '../../../src/http/prefer.ts';
 import { parseBody } from '../../../src/http/validate.ts';
 import { AppError } from '../../../src/lib/errors.ts';
@@ -139,6 +140,7 @@ describe('the body', async () => {
   const { entriesMax, entryDepthMax, spansMax } = executionLimits;
   const many = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, index) => [`k${index}`, index]));
   const nested = (depth: number): unknown => (depth === 0 ? 1 : { a: nested(depth - 1) });
+  const long = 'x'.repeat(257);
   const usage = (given: object) => ({ usage: { input_tokens: 10, output_tokens: 5, ...given } });
 
   test.each<[string, unknown, string]>([
@@ -187,7 +189,8 @@ describe('the body', async () => {
     ['an empty tag', { tags: [' '] }, 'tags[0] too_small'],
     ['metadata that is a list', { metadata: [] }, 'metadata invalid'],
     ['too many keys', { metadata: many(entriesMax + 1) }, 'metadata too_big'],
-    ['a key that is too long', { variables: { ['x'.repeat(257)]: 1 } }, 'variables too_big'],
+    ['a key that is too long', { variables: { [long]: 1 } }, `variables[${quote(long)}] too_big`],
+    ['a long key within a value', { metadata: { a: [1, { [long]: 1 }] } }, `metadata.a[1][${quote(long)}] too_big`],
     ['metadata that is too deep', { metadata: nested(entryDepthMax + 1) }, 'metadata too_big'],
     [
       'metadata that is too large',

@@ -76,13 +76,14 @@ async function keepExecution(
 ): Promise<string> {
   const receivedAtMs = deps.clock.nowMs();
   // A worker inflates no more than the second of these, from the body or not.
-  const bytesMax = Math.min(deps.limits.bodyBytesMax, deps.limits.inflatedBytesMax);
+  const { bodyBytesMax, inflatedBytesMax, messagesMax } = deps.limits;
+  const bytesMax = Math.min(bodyBytesMax, inflatedBytesMax);
   const { spans, bytes } = await deps.admission.convert(project.workspaceId, async () => {
     const rest = sharedThird(project.workspaceId);
     const resolved = await resolveSpans(await checkSpans(body, rest), { traceId, nowMs: receivedAtMs, rest });
     return {
       spans: resolved.length,
-      bytes: await encodeExecution(traceId, resolved, { rest, bytesMax }),
+      bytes: await encodeExecution(traceId, resolved, { rest, bytesMax, messagesMax }),
     };
   });
   // The job is named after the request, not after its bytes. The same body in a new request is a

@@ -1,6 +1,7 @@
 import { TooLargeError } from '../../../lib/errors.ts';
 import { mapInSlices, type Rest } from '../../../lib/pace.ts';
 import { attributesToJson } from '../../../otlp/any-value-json.ts';
+import { countTokens, tokensMax } from '../../../otlp/json-guard.ts';
 import type { Attributes } from '../../../otlp/span.ts';
 import type { ResolvedSpan } from './resolve-spans.ts';
 import { spanAttributes } from './span-attributes.ts';
@@ -10,15 +11,23 @@ const scope = '{"name":"promptlane.executions"}';
 const kindInternal = 1;
 const statusCodes = { unset: 0, ok: 1, error: 2 } as const;
 
+export interface EncodeOptions {
+  rest: Rest;
+  /** Limits of the request; by default there are none. */
+  bytesMax?: number;
+  messagesMax?: number;
+}
+
 /**
  * Encodes the spans as one OTLP/JSON request. Each environment becomes one resource, because
  * OpenTelemetry stores the environment in resource attributes.
- * @throws TooLargeError `body_too_large` before more than `bytesMax` of spans are held
+ * @throws TooLargeError `body_too_large` before more than `bytesMax` of spans are held, or when they have more
+ * values than a worker decodes
  */
 export async function encodeExecution(
   traceId: string,
   spans: readonly ResolvedSpan[],
-  { rest, bytesMax = Number.POSITIVE_INFINITY }: { rest: Rest; bytesMax?: number },
+  { rest, bytesMax = Number.POSITIVE_INFINITY, messagesMax = Number.POSITIVE_INFINITY }: EncodeOptions,
 ): Promise<Buffer> {
   // Each span becomes bytes on its own: one large string costs twice the time in garbage
   // collection.
@@ -26,10 +35,25 @@ export async function encodeExecution(
   const encode = (span: ResolvedSpan) => {
     const encoded = Buffer.from(spanToJson(traceId, span));
     bytes += encoded.length;
-    requireAtMost(bytesMax, bytes);
+    requireAtMost(bytesMax, bytes, 'bytes');
     return encoded;
   };
   const encoded = await mapInSlices(spans, encode, rest);
+  const parts = partsOf(spans, encoded);
+  const body = Buffer.concat(parts);
+  requireAtMost(bytesMax, body.length, 'bytes');
+  const most = tokensMax({ messagesMax }, body.length);
+  const counts = most === Number.POSITIVE_INFINITY ? [] : await mapInSlices(parts, countTokens, rest);
+  requireAtMost(
+    most,
+    counts.reduce((sum, count) => sum + count, 0),
+    'values',
+  );
+  return body;
+}
+
+/** Returns the request in parts, of which each span is one. */
+function partsOf(spans: readonly ResolvedSpan[], encoded: readonly Buffer[]): Buffer[] {
   const byEnvironment = new Map<string, Buffer[]>();
   for (const [index, { environment }] of spans.entries()) {
     const group = byEnvironment.get(environment) ?? [];
@@ -42,15 +66,15 @@ export async function encodeExecution(
     Buffer.from(']}]}'),
     comma,
   ]);
-  const body = Buffer.concat([Buffer.from('{"resourceSpans":['), ...resources.flat().slice(0, -1), Buffer.from(']}')]);
-  requireAtMost(bytesMax, body.length);
-  return body;
+  return [Buffer.from('{"resourceSpans":['), ...resources.flat().slice(0, -1), Buffer.from(']}')];
 }
 
-function requireAtMost(bytesMax: number, bytes: number): void {
-  if (bytes <= bytesMax) return;
-  const detail = `The execution has more than ${bytesMax} bytes as an OTLP request, which is the limit`;
-  throw new TooLargeError('body_too_large', detail);
+function requireAtMost(most: number, found: number, unit: string): void {
+  if (found <= most) return;
+  throw new TooLargeError(
+    'body_too_large',
+    `The execution has more than ${most} ${unit} as an OTLP request, which is the limit`,
+  );
 }
 
 const comma = Buffer.from(',');

@@ -4,7 +4,7 @@ import { jsonSchemaOf } from '../../../lib/json-schema-of.ts';
 import { spanKinds } from '../../../lib/span-kind.ts';
 import { readIsoTime } from '../../../otlp/iso-time.ts';
 import { checkFields } from './check-fields.ts';
-import { byteLengthOf, depthOf } from './json-size.ts';
+import { byteLengthOf, depthOf, findLongKey } from './json-size.ts';
 import { executionLimits as limits } from './limits.ts';
 
 const text = z.string().min(1).max(limits.textCharsMax);
@@ -129,19 +129,26 @@ function hexId(digits: number) {
 function entries(bytesMax: number) {
   return jsonObject.superRefine((value, context) => {
     const fault = entriesFault(value, bytesMax);
-    if (fault !== undefined) context.addIssue({ code: 'custom', message: fault, params: { code: 'too_big' } });
+    if (fault !== undefined) context.addIssue({ code: 'custom', params: { code: 'too_big' }, ...fault });
   });
 }
 
-function entriesFault(value: Readonly<Record<string, unknown>>, bytesMax: number): string | undefined {
+/** A fault of entries, and its path unless they have it as a whole. */
+interface EntriesFault {
+  message: string;
+  path?: PropertyKey[];
+}
+
+function entriesFault(value: Readonly<Record<string, unknown>>, bytesMax: number): EntriesFault | undefined {
+  const { entriesMax, keyCharsMax, entryDepthMax } = limits;
   const keys = Object.keys(value);
-  const longest = keys.reduce((most, key) => Math.max(most, key.length), 0);
-  if (keys.length > limits.entriesMax) return `must have at most ${limits.entriesMax} keys, not ${keys.length}`;
-  if (keys.includes('')) return 'must not have an empty key';
-  if (longest > limits.keyCharsMax) return `must have keys of at most ${limits.keyCharsMax} characters, not ${longest}`;
-  if (depthOf(value) > limits.entryDepthMax) return `must not be nested more than ${limits.entryDepthMax} levels deep`;
+  if (keys.length > entriesMax) return { message: `must have at most ${entriesMax} keys, not ${keys.length}` };
+  if (keys.includes('')) return { message: 'must not have an empty key' };
+  if (depthOf(value) > entryDepthMax) return { message: `must not be nested more than ${entryDepthMax} levels deep` };
+  const path = findLongKey(value, keyCharsMax);
+  if (path !== undefined) return { message: `must have keys of at most ${keyCharsMax} characters`, path };
   const bytes = byteLengthOf(value);
-  return bytes > bytesMax ? `must be at most ${bytesMax} bytes, not ${bytes}` : undefined;
+  return bytes > bytesMax ? { message: `must be at most ${bytesMax} bytes, not ${bytes}` } : undefined;
 }
 
 function isWithin64Bits(iso: string): boolean {

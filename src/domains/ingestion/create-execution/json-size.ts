@@ -16,3 +16,17 @@ export function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   return 1 + Object.values(value).reduce<number>((most, each) => Math.max(most, depthOf(each)), 0);
 }
+
+/**
+ * Returns the path of the first key of more than `charsMax` characters, at any level. Bodies are at most 64
+ * levels deep, so recursion is safe.
+ */
+export function findLongKey(value: unknown, charsMax: number): PropertyKey[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, each] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    if (typeof key === 'string' && key.length > charsMax) return [key];
+    const below = findLongKey(each, charsMax);
+    if (below !== undefined) return [key, ...below];
+  }
+  return undefined;
+}

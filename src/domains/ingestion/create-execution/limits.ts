@@ -19,6 +19,7 @@ export const executionLimits = {
   contentBytesMax: defaultOtlpLimits.attributeValueBytesMax,
   /** Keys of all variables, or of all metadata, of one span. */
   entriesMax: 128,
+  /** Of a key at any level. */
   keyCharsMax: 256,
   variablesBytesMax: defaultOtlpLimits.attributeValueBytesMax,
   metadataBytesMax: mebibyte / 4,
