@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimitedError, StatementTooSlowError } from '../../lib/errors.ts';
 import { FairLane } from '../../lib/fair-lane.ts';
+import { SharedCache } from '../../lib/shared-cache.ts';
 import { within } from '../../lib/within.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { KnownPrompt } from './prompt.ts';
@@ -51,17 +52,23 @@ interface ProjectKey {
   projectId: string;
 }
 
-type Entries = LRUCache<string, Entry>;
+/** What is known of the prompts of one project. */
+interface Project {
+  entries: LRUCache<string, Entry>;
+  /** No look-up begins before, after a slow one. */
+  restUntilMs: number;
+}
 
 /**
- * Caches prompts by the names that refer to them: 500 entries for each of 200 projects. While
- * Postgres is unavailable, the last answers stay valid and names that were never looked up are
+ * Caches prompts by the names that refer to them: 500 entries for each of 200 projects. A full cache loses projects of
+ * a workspace that has more than a quarter of them first. While Postgres is unavailable, the last answers stay valid and names that were never looked up are
  * unknown. Then callers wait for Postgres at most 250 ms in every 2 s, and so do those of a project
  * whose look-ups take longer.
  */
 export class KnownPrompts {
   readonly #options: KnownPromptsOptions;
-  readonly #projects = new LRUCache<string, Entries>({ max: projectsMax });
+  /** Whole projects, so that an ingested name costs no more than in a cache that is not shared. */
+  readonly #projects = new SharedCache<Project>({ bytesMax: projectsMax, entriesMax: projectsMax });
   /** Look-ups in progress by project and name. Apart from the entries, so that those stay while more is looked up. */
   readonly #pending = new Map<string, Promise<Found>>();
   /**
@@ -72,9 +79,8 @@ export class KnownPrompts {
     ...{ name: 'look-ups of prompts', capacity: 2, perKey: 1 },
     ...{ waitingPerKey: 64, waitingMax: Number.POSITIVE_INFINITY },
   });
-  /** No look-up begins before: of any project after Postgres refused one, of one project after a slow one. */
+  /** No look-up of any project begins before, after Postgres refused one. */
   #restUntilMs = 0;
-  readonly #restsUntilMs = new LRUCache<string, number>({ max: projectsMax });
 
   constructor(options: KnownPromptsOptions) {
     this.#options = options;
@@ -85,22 +91,21 @@ export class KnownPrompts {
     return { find: (projectId, wanted) => this.#find({ workspaceId, projectId }, wanted) };
   }
 
-  async #find(project: ProjectKey, wanted: ReadonlySet<string>): Promise<Found> {
-    const { projectId } = project;
+  async #find(key: ProjectKey, wanted: ReadonlySet<string>): Promise<Found> {
     /** More than there are entries can be wanted at once. */
     const loaded = new Map<string, KnownPrompt>();
-    const entries = this.#entriesOf(projectId);
-    if (Date.now() >= Math.max(this.#restUntilMs, this.#restsUntilMs.get(projectId) ?? 0)) {
-      const loading = this.#load(project, entries, [...wanted].filter(canBeOne));
+    const project = this.#projectOf(key);
+    if (Date.now() >= Math.max(this.#restUntilMs, project.restUntilMs)) {
+      const loading = this.#load(key, project, [...wanted].filter(canBeOne));
       const take = async (loads: Promise<Found>) => {
         for (const [each, prompt] of await loads) loaded.set(each, prompt);
       };
       if (loading.length > 0)
-        await within(waitMsMax, () => Promise.all(loading.map(take))).catch((error) => this.#restOf(projectId, error));
+        await within(waitMsMax, () => Promise.all(loading.map(take))).catch((error) => this.#restOf(project, error));
     }
     const found = new Map<string, KnownPrompt>();
     for (const each of wanted) {
-      const prompt = loaded.get(each) ?? entries.get(each)?.prompt;
+      const prompt = loaded.get(each) ?? project.entries.get(each)?.prompt;
       if (prompt !== undefined) found.set(each, prompt);
     }
     return found;
@@ -110,14 +115,14 @@ export class KnownPrompts {
    * Returns the pending lookups of the wanted names. Starts lookups for names that no caller has
    * asked for yet.
    */
-  #load(project: ProjectKey, entries: Entries, wanted: readonly string[]): Promise<Found>[] {
+  #load(key: ProjectKey, project: Project, wanted: readonly string[]): Promise<Found>[] {
     const nowMs = Date.now();
-    const stale = wanted.filter((each) => (entries.get(each)?.freshUntilMs ?? 0) <= nowMs);
-    const keyOf = (each: string) => `${project.projectId} ${each}`;
+    const stale = wanted.filter((each) => (project.entries.get(each)?.freshUntilMs ?? 0) <= nowMs);
+    const keyOf = (each: string) => `${key.projectId} ${each}`;
     const missing = stale.filter((each) => !this.#pending.has(keyOf(each))).slice(0, this.#options.askedMax);
     for (let at = 0; at < missing.length; at += statementNamesMax) {
       const asked = missing.slice(at, at + statementNamesMax);
-      const loading = this.#ask(project, entries, asked).finally(() => {
+      const loading = this.#ask(key, project, asked).finally(() => {
         for (const each of asked) this.#pending.delete(keyOf(each));
       });
       for (const each of asked) this.#pending.set(keyOf(each), loading);
@@ -125,7 +130,8 @@ export class KnownPrompts {
     return [...new Set(stale.flatMap((each) => this.#pending.get(keyOf(each)) ?? []))];
   }
 
-  async #ask({ workspaceId, projectId }: ProjectKey, entries: Entries, wanted: readonly string[]): Promise<Found> {
+  async #ask({ workspaceId, projectId }: ProjectKey, project: Project, wanted: readonly string[]): Promise<Found> {
+    const { entries } = project;
     try {
       const found = await this.#lane.run(workspaceId, () => this.#options.find(projectId, wanted));
       for (const each of wanted) {
@@ -139,14 +145,14 @@ export class KnownPrompts {
     } catch (error) {
       // The names of this project are the reason, so the others go on.
       const isOwn = error instanceof RateLimitedError || error instanceof StatementTooSlowError;
-      if (isOwn) this.#restOf(projectId, error);
+      if (isOwn) this.#restOf(project, error);
       else this.#rest(error);
       return new Map();
     }
   }
 
-  #restOf(projectId: string, slow: unknown): void {
-    this.#restsUntilMs.set(projectId, Date.now() + restMs);
+  #restOf(project: Project, slow: unknown): void {
+    project.restUntilMs = Date.now() + restMs;
     this.#tell(slow);
   }
 
@@ -163,12 +169,12 @@ export class KnownPrompts {
     );
   }
 
-  #entriesOf(projectId: string): Entries {
-    const known = this.#projects.get(projectId);
+  #projectOf({ workspaceId, projectId }: ProjectKey): Project {
+    const known = this.#projects.get(workspaceId, projectId);
     if (known !== undefined) return known;
-    const entries: Entries = new LRUCache({ max: entriesMax });
-    this.#projects.set(projectId, entries);
-    return entries;
+    const project: Project = { entries: new LRUCache({ max: entriesMax }), restUntilMs: 0 };
+    this.#projects.set(workspaceId, projectId, project, 1);
+    return project;
   }
 }
 

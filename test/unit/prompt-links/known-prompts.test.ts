@@ -114,6 +114,19 @@ describe('what is known of prompts', () => {
     expect(db.asked.slice(6)).toEqual([['a']]);
   });
 
+  test('stays while another workspace reads ever more projects, which push out their own', async () => {
+    const db = database({ p: { a: known('a') } });
+    await names(db.known, 'p', 'a');
+    const other = db.known.of('wsp_other');
+    for (let project = 0; project < 300; project++) await other.find(`its ${project}`, new Set(['a']));
+    const askedBefore = db.asked.length;
+    expect(await names(db.known, 'p', 'a')).toEqual(['prm_a']);
+    await other.find('its 299', new Set(['a']));
+    expect(db.asked).toHaveLength(askedBefore);
+    await other.find('its 0', new Set(['a']));
+    expect(db.asked).toHaveLength(askedBefore + 1);
+  });
+
   test('of more names than are kept is found at once, five hundred in a statement', async () => {
     const wanted = Array.from({ length: 1_200 }, (_, index) => `name ${index}`);
     const db = database({ p: Object.fromEntries(wanted.map((name) => [name, known(name)])) });
