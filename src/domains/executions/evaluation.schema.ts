@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObject } from '../../lib/json-object.ts';
 import { asArray, asRecord } from './any-value-plain.ts';
 
 /** An evaluation that was sent with a span. It judges the span itself, its trace or its session. */
@@ -14,7 +15,7 @@ export const evaluationSchema = z
       .nullable()
       .meta({ description: 'The kind of annotator, for example HUMAN, LLM or CODE' }),
     identifier: z.string().nullable(),
-    metadata: z.record(z.string(), z.unknown()).nullable(),
+    metadata: jsonObject.nullable(),
     response_id: z.string().nullable(),
   })
   .meta({ id: 'Evaluation' });
