@@ -52,7 +52,7 @@ export async function readJsonBody(
   checkJsonContentType(req.headers['content-type'], asText);
   const bytes = await readBytes(req, bytesMax, hold);
   if (bytes.length === 0) return undefined;
-  if (bytes.length <= uncountedBytesMax) return inSharedTurn(() => parseJson(bytes));
+  if (bytes.length <= uncountedBytesMax) return inSharedTurn(hold.sharer, () => parseJson(bytes));
   // One step, because steps would refuse values that a body of this size may have. It takes less than 50 ms.
   if (bytes.length <= atOnceBytesMax) {
     setImmediate(await turns.enter(hold.sharer));

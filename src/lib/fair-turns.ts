@@ -21,6 +21,11 @@ export class FairTurns {
     this.#turnMs = turnMs;
   }
 
+  /** Whether work waits. */
+  get isBusy(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   add(sharer: string, work: () => void): void {
     const own = this.#waiting.get(sharer);
     if (own === undefined) this.#waiting.set(sharer, { work: [work], begun: 0 });

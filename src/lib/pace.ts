@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FairTurns } from './fair-turns.ts';
 
 const sliceMs = 3;
 /** All work waits for the pause, so a process that was stopped during a slice must not pause for long. */
@@ -13,15 +14,22 @@ export const oneTurn: Rest = () => nextTurn();
 /** Milliseconds of one turn of the event loop for work {@link inSharedTurn}. */
 const sharedTurnMs = 5;
 let sharedTurnBeganAtMs: number | undefined;
+/** Work for which a turn had no time. */
+const laterTurns = new FairTurns(sharedTurnMs);
 
 /**
- * Begins a piece of work when the turn of the event loop has time for it, in order of the calls. It is for work
- * of mostly less than a millisecond, and sometimes 25, that very many callers can begin in the same turn, for
- * example because they wait for the same result. After {@link oneTurn}, all of them would go on in one turn; with
- * a turn for each, short work would wait for many turns. All work of this thread shares it.
+ * Begins a piece of work when the turn of the event loop has time for it, in turn between sharers and in order within
+ * one. It is for work of mostly less than a millisecond, and sometimes 25, that very many callers can begin in the same
+ * turn, for example because they wait for the same result. After {@link oneTurn}, all of them would go on in one turn;
+ * with a turn for each, short work would wait for many turns. All work of this thread shares it.
+ * @param sharer a workspace, or what else shares this thread
  */
-export async function inSharedTurn<T>(work: () => T | Promise<T>): Promise<T> {
-  while (sharedTurnBeganAtMs !== undefined && performance.now() - sharedTurnBeganAtMs > sharedTurnMs) await nextTurn();
+export async function inSharedTurn<T>(sharer: string, work: () => T | Promise<T>): Promise<T> {
+  const isOver = sharedTurnBeganAtMs !== undefined && performance.now() - sharedTurnBeganAtMs > sharedTurnMs;
+  if (isOver || laterTurns.isBusy) {
+    await new Promise<void>((resolve) => laterTurns.add(sharer, resolve));
+    return work();
+  }
   if (sharedTurnBeganAtMs === undefined) {
     sharedTurnBeganAtMs = performance.now();
     setImmediate(() => {

@@ -58,9 +58,11 @@ export async function receiveIdentityWebhook(
 ): Promise<Receipt> {
   const { providerName, provider, secrets } = findProvider(deps, name);
   const body = await readSignedBytes({ headers, receive });
-  if (!(await inSharedTurn(() => provider.verify({ headers, body }, secrets)))) throw unverified();
+  // Callers without credentials delay only the events of this provider.
+  const line = `events of ${providerName}`;
+  if (!(await inSharedTurn(line, () => provider.verify({ headers, body }, secrets)))) throw unverified();
   await admit();
-  const event = { headers, payload: await inSharedTurn(() => parseJson(body)) };
+  const event = { headers, payload: await inSharedTurn(line, () => parseJson(body)) };
   const receipt = { eventId: provider.extractId(event), type: provider.extractType(event) };
   const change = provider.toChange(event);
   if (change === undefined) {

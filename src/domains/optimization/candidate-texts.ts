@@ -57,8 +57,10 @@ export function candidateTexts(source: PartSource, run: CandidateRun): Pick<Sear
       // All rows of a batch wait for the same candidate. Checking and rendering one takes up to 25 ms.
       const placeholders = Object.fromEntries(compiled.placeholders.map((name) => [name, []]));
       const given = { variables: inputs, placeholders, onMissing: 'error' as const };
-      const { variables } = await inSharedTurn(() => fillVariables(threads, compiled, given));
-      const rendered = await inSharedTurn(() => renderCompiled(threads, compiled, { ...given, variables }));
+      const { variables } = await inSharedTurn(project.workspaceId, () => fillVariables(threads, compiled, given));
+      const rendered = await inSharedTurn(project.workspaceId, () =>
+        renderCompiled(threads, compiled, { ...given, variables }),
+      );
       if ('text' in rendered) return [{ role: 'user', content: rendered.text }];
       return rendered.messages.map(
         ({ role, content: text }): ChatMessage => ({ role: String(role), content: asText(text) }),

@@ -88,7 +88,9 @@ test('steps run to their end, and what they throw is thrown', async () => {
 
 describe('pieces of work that all begin in one turn', () => {
   const inTurns = (pieces: number, piece: (index: number) => void) =>
-    countTurns(() => Promise.all(Array.from({ length: pieces }, (_, index) => inSharedTurn(() => piece(index)))));
+    countTurns(() =>
+      Promise.all(Array.from({ length: pieces }, (_, index) => inSharedTurn('one', () => piece(index)))),
+    );
 
   test('go on in order and in many turns if they take long', async () => {
     const order: number[] = [];
@@ -99,6 +101,19 @@ describe('pieces of work that all begin in one turn', () => {
     expect(order).toEqual(order.toSorted((a, b) => a - b));
     // Two of 3 ms exceed a turn.
     expect(turns).toBeGreaterThanOrEqual(15);
+  });
+
+  test('go on in turn between sharers: one piece does not wait for very many of another sharer', async () => {
+    const order: string[] = [];
+    const piece = (sharer: string) =>
+      inSharedTurn(sharer, () => {
+        order.push(sharer);
+        for (let times = 0; times < 3; times++) work();
+      });
+    await Promise.all([...Array.from({ length: 40 }, () => piece('many')), piece('one')]);
+    // Those of the first turn began at once.
+    expect(order.indexOf('one')).toBeLessThan(6);
+    expect(order).toHaveLength(41);
   });
 
   test('go on in few turns if they take no time', async () => {

@@ -135,7 +135,7 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
       const small = await countHeavy(workspaceId, () => inflateSmall(received, limits.inflatedBytesMax));
       if (small === undefined) return () => inTurn.long(received);
       // Many bodies may have been inflated in the same turn, also of this workspace.
-      const scan = await inSharedTurn(() =>
+      const scan = await inSharedTurn(workspaceId, () =>
         owesTime(workspaceId) ? 'owes' : countHeavy(workspaceId, () => scanInline(received, small)),
       );
       return typeof scan === 'string' ? () => inTurn[scan](received) : { inflatedBytes: small.length, scan };

@@ -93,6 +93,9 @@ function failedRow(task: RowTask, failure: CallOutcome & { ok: false }): Evaluat
   return { ...unscored(task), error: `${failure.code}: ${failure.message}` };
 }
 
+/** All runs of a thread have one turn. */
+const scoring = 'scoring of optimization runs';
+
 async function scoreOutput(deps: ScoreDeps, task: RowTask, output: string) {
   const { expected, inputs, note } = task.row;
   const input: ScoreInput = { output, expected, inputs, note };
@@ -106,7 +109,7 @@ async function scoreOutput(deps: ScoreDeps, task: RowTask, output: string) {
   };
   for (const part of deps.metrics.parts.filter((each) => each.applies(input))) {
     // Scoring takes up to 10 ms, and a replay gets all results at once.
-    const score = await inSharedTurn(() => scoreBy(part));
+    const score = await inSharedTurn(scoring, () => scoreBy(part));
     if ('error' in score) return score;
     if (!Number.isFinite(score.score)) return { error: `score_not_a_number: ${part.name} gave ${score.score}` };
     parts.push({ part, score });
