@@ -54,12 +54,13 @@ export function toProblem(error: unknown, where: { requestId: string; instance: 
   const { kind, code, message, errors, extra }: AppError = error;
   const problem = problemOf(kind, code, message.slice(0, detailCharsMax), where);
   const hasFaults = errors !== undefined && errors.length > 0;
-  const members = fitMembers(
+  // People read the faults after what they are faults of.
+  const { errors: fitted, ...members } = fitMembers(
     { ...extra, ...(hasFaults && { errors }) },
     problemBytesMax - jsonBytesOf(problem),
     hasFaults ? faultsBytesMin : 0,
   );
-  return { ...members, ...problem };
+  return { ...members, ...problem, ...(fitted === undefined ? {} : { errors: fitted as Fault[] }) };
 }
 
 /** Fits the members of a problem into so many bytes. Faults come last, and have at least `reserved` of the bytes. */
